@@ -1,0 +1,68 @@
+"""Opaque tokens: a write's position, and where a page ended.
+
+Both are URL-safe base64 of a few numbers and a tag of the scope and options they belong to, so that a token of
+another scope is refused rather than misread. They are not secrets and grant nothing.
+"""
+
+import base64
+import binascii
+import hashlib
+import struct
+from dataclasses import dataclass
+
+from foreword.errors import ValidationError
+from foreword.scope import Scope
+
+_POSITION = struct.Struct(">Q8s")
+_CURSOR = struct.Struct(">QQ8s")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The first row not visited is the newest below ``before``; ``remaining`` rows were left then."""
+
+    before: int
+    remaining: int
+
+
+def write_position(scope: Scope, seq: int) -> str:
+    """The token of an accepted write."""
+    return _encode(_POSITION.pack(seq, _tag(scope, "")))
+
+
+def read_position(scope: Scope, token: str) -> int:
+    """The accept position in a token; ValidationError when it is not one of this scope."""
+    seq, tag = _decode(_POSITION, token, "after")
+    if tag != _tag(scope, ""):
+        raise ValidationError.of("after", "is not a position of this memoryRef")
+    return int(seq)
+
+
+def write_cursor(scope: Scope, filters: str, cursor: Cursor) -> str:
+    """The token that continues a page read with these filters."""
+    return _encode(_CURSOR.pack(cursor.before, cursor.remaining, _tag(scope, filters)))
+
+
+def read_cursor(scope: Scope, filters: str, token: str) -> Cursor:
+    """The cursor in a token; ValidationError when it continues another read."""
+    before, remaining, tag = _decode(_CURSOR, token, "cursor")
+    if tag != _tag(scope, filters):
+        raise ValidationError.of("cursor", "does not continue a read with this memoryRef and these filters")
+    return Cursor(before, remaining)
+
+
+def _tag(scope: Scope, filters: str) -> bytes:
+    text = f"{scope.tenant}\x00{scope.memory_ref}\x00{filters}"
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+def _encode(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _decode(shape: struct.Struct, token: str, field: str) -> tuple[int, ...]:
+    try:
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        return shape.unpack(raw)
+    except (binascii.Error, struct.error, ValueError) as error:
+        raise ValidationError.of(field, "is not a token of this server") from error
