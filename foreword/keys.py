@@ -1,15 +1,15 @@
 """Every Redis key, each a function of a Scope.
 
-| key                          | type   | holds                                                                |
-|------------------------------|--------|----------------------------------------------------------------------|
-| ``fw1:{T:H}:head``           | string | the packed head: the newest slice of the scope as one value          |
-| ``fw1:{T:H}:order``          | zset   | member and score = accept position of each entry in the window       |
-| ``fw1:{T:H}:rows``           | hash   | position -> costs, expiry and ready JSON; ``#v`` version, ``#t`` tokens, ``#r`` run id |
-| ``fw1:{T:H}:lease``          | hash   | token -> deadline (ms) of each writer between its opening and its end |
-| ``fw1:broker:*``             | any    | Celery's own: queues of wake-ups, ids and sealed payloads            |
+| key                  | type   | holds                                                                  |
+|----------------------|--------|------------------------------------------------------------------------|
+| ``fw1:{T:H}:head``   | string | the packed head: the newest slice of the scope as one value            |
+| ``fw1:{T:H}:order``  | zset   | accept position of each entry in the window, as member and score       |
+| ``fw1:{T:H}:rows``   | hash   | position -> costs, expiry and ready JSON; ``#`` -> version and run id  |
+| ``fw1:{T:H}:lease``  | hash   | token -> deadline (ms) of each writer between its opening and its end  |
+| ``fw1:broker:*``     | any    | Celery's own: queues of wake-ups, ids and sealed payloads              |
 
-``T`` is the tenant's number and ``H`` 128 bits of BLAKE2b over the memoryRef; the braces keep a scope in one
-cluster slot.
+``T`` is the tenant's number and ``H`` 128 bits of BLAKE2b over the memoryRef; the braces keep a scope in
+one cluster slot.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Opaque tokens: a write's position, and where a page ended.
 
-Both are URL-safe base64 of a few numbers and a tag of the scope and options they belong to, so that a token of
-another scope is refused rather than misread. They are not secrets and grant nothing.
+Both are URL-safe base64 of a few numbers and a tag of the scope and options they belong to, so that a token
+of another scope is refused rather than misread. They are not secrets and grant nothing.
 """
 
 import base64
@@ -9,6 +9,7 @@ import binascii
 import hashlib
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 from foreword.errors import ValidationError
 from foreword.scope import Scope
@@ -60,7 +61,7 @@ def _encode(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _decode(shape: struct.Struct, token: str, field: str) -> tuple[int, ...]:
+def _decode(shape: struct.Struct, token: str, field: str) -> tuple[Any, ...]:
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
         return shape.unpack(raw)

@@ -59,7 +59,7 @@ class Sealer:
 class Opener:
     """Opens what any of its keys sealed."""
 
-    boxes: dict[bytes, SealedBox]
+    boxes: dict[bytes, SealedBox[PrivateKey]]
 
     @classmethod
     def of(cls, keys: Iterable[str]) -> "Opener":

@@ -1,0 +1,1 @@
+"""The ledger's shape and its administration: schema, migrations, tenants and API keys."""

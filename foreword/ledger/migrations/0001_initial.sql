@@ -1,0 +1,167 @@
+-- The ledger, whole: what every migration together must amount to (a test compares the two roads).
+--
+-- Laws kept here: every tenant table has row-level security on the transaction's tenant, every key and index
+-- leads with the tenant, and order is the accept sequence alone.
+
+CREATE FUNCTION current_tenant() RETURNS integer
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN nullif(current_setting('foreword.tenant', true), '')::integer;
+
+CREATE TABLE counters (
+    ordinal   smallint PRIMARY KEY,
+    name      text NOT NULL UNIQUE,
+    complete  boolean NOT NULL
+);
+INSERT INTO counters VALUES (0, 'o200k_base', true), (1, 'cl100k_base', true), (2, 'chars', true),
+                            (3, 'host-defined', true);
+
+CREATE TABLE tenants (
+    tenant_id        integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name             text NOT NULL UNIQUE,
+    pii              text[] NOT NULL DEFAULT '{}',
+    secrets_version  bigint NOT NULL DEFAULT 0,
+    created_at       timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE api_keys (
+    tenant_id   integer NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    key_id      text NOT NULL,
+    hash        bytea NOT NULL,
+    scopes      text[] NOT NULL,
+    ref_glob    text,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    revoked_at  timestamptz,
+    PRIMARY KEY (tenant_id, key_id)
+);
+
+CREATE TABLE scopes (
+    tenant_id   integer NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    scope_id    bigint GENERATED ALWAYS AS IDENTITY,
+    memory_ref  text NOT NULL,
+    version     bigint NOT NULL DEFAULT 0,  -- one more with every commit that changes what a read may see
+    active      bigint NOT NULL DEFAULT 0,  -- rows of entries that no successor has replaced
+    PRIMARY KEY (tenant_id, scope_id),
+    UNIQUE (tenant_id, memory_ref)
+);
+
+CREATE SEQUENCE accept_seq;
+
+-- Every id ever accepted in a scope, until a week after its removal: a repeat gets the same receipt.
+CREATE TABLE receipts (
+    tenant_id   integer NOT NULL,
+    scope_id    bigint NOT NULL,
+    id          text NOT NULL,
+    seq         bigint NOT NULL,
+    digest      bytea NOT NULL,
+    created_at  timestamptz NOT NULL,
+    removed_at  timestamptz,
+    PRIMARY KEY (tenant_id, scope_id, id),
+    FOREIGN KEY (tenant_id, scope_id) REFERENCES scopes ON DELETE CASCADE
+);
+CREATE INDEX receipts_removed ON receipts (tenant_id, removed_at) WHERE removed_at IS NOT NULL;
+
+-- Accepted, sealed Drafts that no worker has filed yet.
+CREATE TABLE inbox (
+    tenant_id    integer NOT NULL,
+    scope_id     bigint NOT NULL,
+    seq          bigint NOT NULL,
+    id           text NOT NULL,
+    sealed       bytea NOT NULL,
+    accepted_at  timestamptz NOT NULL,
+    failed_at    timestamptz,
+    reason       text,
+    PRIMARY KEY (tenant_id, scope_id, seq),
+    UNIQUE (tenant_id, scope_id, id),
+    FOREIGN KEY (tenant_id, scope_id) REFERENCES scopes ON DELETE CASCADE
+);
+CREATE INDEX inbox_waiting ON inbox (tenant_id, seq) WHERE failed_at IS NULL;
+
+CREATE TABLE entries (
+    tenant_id      integer NOT NULL,
+    scope_id       bigint NOT NULL,
+    seq            bigint NOT NULL,
+    id             text NOT NULL,
+    content        text NOT NULL,
+    tags           text[] NOT NULL,
+    kind           text NOT NULL,
+    confidence     real NOT NULL,
+    pinned         boolean NOT NULL,
+    metadata       jsonb NOT NULL,
+    source         text,
+    speaker        text,
+    conversation   text,
+    links          jsonb NOT NULL,
+    supersedes     text[] NOT NULL,
+    observed_at    timestamptz NOT NULL,
+    created_at     timestamptz NOT NULL,
+    expires_at     timestamptz,
+    superseded     boolean NOT NULL DEFAULT false,
+    costs          integer[] NOT NULL,  -- of the content, by counter ordinal
+    row_costs      integer[] NOT NULL,  -- of the rendered row, by counter ordinal
+    PRIMARY KEY (tenant_id, scope_id, id),
+    FOREIGN KEY (tenant_id, scope_id) REFERENCES scopes ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX entries_recency ON entries (tenant_id, scope_id, seq DESC)
+    INCLUDE (costs, expires_at) WHERE NOT superseded;
+CREATE INDEX entries_kind ON entries (tenant_id, scope_id, kind, seq DESC) WHERE NOT superseded;
+CREATE INDEX entries_expiry ON entries (tenant_id, scope_id, expires_at)
+    INCLUDE (superseded) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE entry_tags (
+    tenant_id  integer NOT NULL,
+    scope_id   bigint NOT NULL,
+    tag        text NOT NULL,
+    seq        bigint NOT NULL,
+    id         text NOT NULL,
+    PRIMARY KEY (tenant_id, scope_id, tag, seq),
+    FOREIGN KEY (tenant_id, scope_id, id) REFERENCES entries ON DELETE CASCADE
+);
+CREATE INDEX entry_tags_entry ON entry_tags (tenant_id, scope_id, id);
+
+CREATE TABLE secrets (
+    tenant_id   integer NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    secret_id   text NOT NULL,
+    sealed      bytea NOT NULL,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, secret_id)
+);
+
+CREATE TABLE jobs (
+    tenant_id   integer NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    job_id      uuid NOT NULL DEFAULT gen_random_uuid(),
+    kind        text NOT NULL,
+    params      jsonb NOT NULL DEFAULT '{}',
+    status      text NOT NULL DEFAULT 'queued'
+                CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
+    progress    real NOT NULL DEFAULT 0,
+    resume      jsonb NOT NULL DEFAULT '{}',  -- where a job that was cut short goes on
+    error       jsonb,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, job_id)
+);
+CREATE INDEX jobs_open ON jobs (tenant_id, created_at) WHERE status IN ('queued', 'running');
+
+-- What happened, content-free: ids only. One row holds the ids of one commit.
+CREATE TABLE events (
+    tenant_id  integer NOT NULL,
+    scope_id   bigint NOT NULL,
+    event_seq  bigint GENERATED ALWAYS AS IDENTITY,
+    type       text NOT NULL,
+    ids        text[] NOT NULL,
+    at         timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, scope_id, event_seq),
+    FOREIGN KEY (tenant_id, scope_id) REFERENCES scopes ON DELETE CASCADE
+);
+
+DO $$
+DECLARE
+    name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['tenants', 'api_keys', 'scopes', 'receipts', 'inbox', 'entries', 'entry_tags',
+                                'secrets', 'jobs', 'events']
+    LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+        EXECUTE format('CREATE POLICY of_tenant ON %I USING (tenant_id = current_tenant())', name);
+    END LOOP;
+END $$;

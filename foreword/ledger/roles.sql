@@ -1,0 +1,34 @@
+-- The two application roles and what each may do. Applied anew by every migrate.
+-- Neither owns a table nor bypasses row-level security; passwords are set by the migrator.
+
+DO $$
+DECLARE
+    name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['foreword_shim', 'foreword_worker'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
+            EXECUTE format('CREATE ROLE %I LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS', name);
+        END IF;
+        EXECUTE format('ALTER ROLE %I SET statement_timeout = %L', name, '15s');
+        EXECUTE format('ALTER ROLE %I SET idle_in_transaction_session_timeout = %L', name, '15s');
+    END LOOP;
+END $$;
+
+GRANT USAGE ON SCHEMA public TO foreword_shim, foreword_worker;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO foreword_shim, foreword_worker;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO foreword_shim, foreword_worker;
+
+GRANT SELECT ON counters, tenants, scopes, receipts, inbox, entries, entry_tags, secrets, jobs, events
+    TO foreword_shim;
+GRANT INSERT ON scopes, receipts, inbox, secrets, jobs TO foreword_shim;
+GRANT DELETE ON inbox, entries, secrets TO foreword_shim;
+GRANT UPDATE (version, active) ON scopes TO foreword_shim;
+GRANT UPDATE (removed_at) ON receipts TO foreword_shim;
+GRANT UPDATE (secrets_version) ON tenants TO foreword_shim;
+GRANT UPDATE (sealed, created_at) ON secrets TO foreword_shim;
+
+GRANT SELECT ON counters, tenants, secrets TO foreword_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON scopes, receipts, inbox, entries, entry_tags, jobs, events
+    TO foreword_worker;
+GRANT UPDATE (complete) ON counters TO foreword_worker;
