@@ -140,8 +140,8 @@ def walk(
 
     ``budget`` is in the unit of the costs (``None``: only the limit counts), ``limit`` in entries (``None``
     or 0: none), ``walk_limit`` in rows visited (it binds ``pack`` alone). A read ends by ``limit`` or
-    ``walk`` only when a further row exists, so an iterator is consumed one row past the last one visited; one that
-    meets its limit on the very last row ended at the ``end``.
+    ``walk`` only when a further row exists, so an iterator is consumed one row past the last one visited; a
+    read that meets its limit on the very last row ended at the ``end``.
     """
     moving = Walk(budget=budget, limit=limit, fit=fit, walk_limit=walk_limit)
     moving.feed(costs)

@@ -10,6 +10,7 @@ at all: nothing is downloaded and nothing falls back to an estimate.
 import base64
 import gzip
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from foreword.errors import CounterUnavailable, ValidationError
 
 
 class Counter(Protocol):
-    """Counts text in one unit; total over every ``str``, lone surrogates and special-token text included."""
+    """Counts text in one unit; special-token text is text, a lone surrogate counts as U+FFFD."""
 
     @property
     def name(self) -> str: ...
@@ -69,9 +70,23 @@ def _quarter_of_code_points(text: str) -> int:
 def _bpe(name: str) -> Callable[[], Callable[[str], int]]:
     def load() -> Callable[[str], int]:
         encode = _encoding(name).encode_ordinary
-        return lambda text: len(encode(text))
+
+        def measure(text: str) -> int:
+            if len(text) >= _LONGEST_BLANK and _longest_blank(text) >= _LONGEST_BLANK:
+                raise CounterUnavailable(f"{name} cannot count {_LONGEST_BLANK} blanks in a row.")
+            return len(encode(text))
+
+        return measure
 
     return load
+
+
+_LONGEST_BLANK: Final = 900_000
+"""A run of blanks this long may exhaust the stack of tiktoken's regex engine, which panics, not raises."""
+
+
+def _longest_blank(text: str) -> int:
+    return max((run.end() - run.start() for run in re.finditer(r"\s+", text)), default=0)
 
 
 COUNTERS: Final[Mapping[str, CounterSpec]] = MappingProxyType(
