@@ -1,0 +1,1 @@
+"""``foreword up``: Valkey, PostgreSQL, workers, beat and the shim, started, watched and stopped as one."""

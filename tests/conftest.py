@@ -1,0 +1,3 @@
+"""Fixtures every tier may use: see ``tests/services.py``."""
+
+pytest_plugins = ["tests.services"]
