@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from foreword.budget import select
     from foreword.client import AsyncClient, Client
-    from foreword.enqueue import enqueue
+    from foreword.handoff import enqueue
     from foreword.injection import InjectionBudget
 
 __version__ = "0.1.0"
@@ -20,7 +20,7 @@ _HOMES = {
     "AsyncClient": "foreword.client",
     "Client": "foreword.client",
     "InjectionBudget": "foreword.injection",
-    "enqueue": "foreword.enqueue",
+    "enqueue": "foreword.handoff",
     "select": "foreword.budget",
 }
 

@@ -1,0 +1,5 @@
+"""``python -m foreword.cli``."""
+
+from foreword.cli import main
+
+main()

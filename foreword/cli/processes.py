@@ -1,0 +1,154 @@
+"""Commands that become a process: the whole product, or one part of it."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from foreword import running
+from foreword.cli import options
+
+_PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+@click.command()
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, envvar="FOREWORD_HOST", help="Where to listen."
+)
+@click.option(
+    "--port",
+    default=8321,
+    show_default=True,
+    envvar="FOREWORD_PORT",
+    type=click.IntRange(0, 65535),
+    help="Where to listen; 0 picks a free port.",
+)
+@options.data_dir
+@click.option(
+    "--ready-file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Written once all is ready to serve: addresses, key and process ids as JSON.",
+)
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    envvar="FOREWORD_WORKERS",
+    type=click.IntRange(1, 64),
+    help="How many worker processes.",
+)
+def up(host: str, port: int, data_dir: Path, ready_file: Path | None, workers: int) -> None:
+    """Start everything on this machine; Ctrl-C stops it.
+
+    \b
+    Examples
+      foreword up
+      foreword up --port 0 --data-dir ./memory --ready-file ./memory.json
+    """
+    from foreword.embedded.up import UpOptions, run
+
+    sys.exit(
+        run(
+            UpOptions(
+                output=click.echo,
+                host=host,
+                port=port,
+                data_dir=data_dir,
+                ready_file=ready_file,
+                workers=workers,
+            )
+        )
+    )
+
+
+def _become(*command: str, environment: dict[str, str] | None = None) -> None:
+    sys.stdout.flush()
+    os.execve(  # noqa: S606
+        sys.executable, [sys.executable, "-m", *command], environment or dict(os.environ)
+    )
+
+
+def _worker_environment(data_dir: Path) -> dict[str, str]:
+    """The caller's settings, else those of a worker of the product running on the data folder."""
+    here = running.find(data_dir)
+    if "FOREWORD_DATABASE_URL" in os.environ or here is None:
+        return dict(os.environ)
+    from foreword.embedded.credentials import Credentials
+    from foreword.embedded.environment import Environment
+    from foreword.embedded.folder import Folder
+    from foreword.embedded.servers import Servers
+
+    credentials = Credentials.load(Folder(data_dir).credentials)
+    if credentials is None:
+        return dict(os.environ)
+    servers = Servers(database_url=here.database_url, redis_url=here.redis_url, broker_url=here.broker_url)
+    return Environment(caller=dict(os.environ), credentials=credentials, servers=servers).worker()
+
+
+@click.command(context_settings=_PASSED_ON)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def shim(args: tuple[str, ...]) -> None:
+    """Run the HTTP server alone ('python -m api_shim').
+
+    \b
+    Examples
+      foreword shim
+      FOREWORD_PORT=8080 foreword shim
+    """
+    _become("api_shim", *args)
+
+
+@click.command(context_settings=_PASSED_ON)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def worker(args: tuple[str, ...]) -> None:
+    """Run one worker alone ('python -m worker run').
+
+    \b
+    Examples
+      foreword worker
+      foreword worker -- --help    (its own options; all are passed on)
+    """
+    _become("worker", "run", *args)
+
+
+@click.command(context_settings=_PASSED_ON)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def beat(args: tuple[str, ...]) -> None:
+    """Run the scheduler alone ('python -m worker beat'); one for all workers.
+
+    \b
+    Examples
+      foreword beat
+    """
+    _become("worker", "beat", *args)
+
+
+@click.command(context_settings=_PASSED_ON)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def recount(args: tuple[str, ...]) -> None:
+    """Count what is filed in counters that are new; resumes where it was stopped.
+
+    \b
+    Examples
+      foreword recount
+      foreword recount -- --help    (its own options; all are passed on)
+    """
+    _become("worker", "recount", *args, environment=_worker_environment(running.default_folder()))
+
+
+@click.command(context_settings=_PASSED_ON)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def retry(args: tuple[str, ...]) -> None:
+    """Give Drafts that failed to a worker again.
+
+    \b
+    Examples
+      foreword retry
+      foreword retry -- --help    (its own options; all are passed on)
+    """
+    _become("worker", "retry", *args, environment=_worker_environment(running.default_folder()))
+
+
+COMMANDS = (up, shim, worker, beat, recount, retry)

@@ -1,0 +1,23 @@
+"""The client: one set of calls without colour, and two thin shells that send them.
+
+``calls`` says what to ask, ``answers`` what comes back, ``replies`` how it is read, ``exchange`` when to ask
+again and ``connection`` whom. ``Client`` and ``AsyncClient`` only send and wait; httpx is all they need.
+"""
+
+from foreword.client.aio import AsyncClient
+from foreword.client.answers import Entry, Event, Job, Omitted, Page, Receipt, Removal, Report, Stats
+from foreword.client.sync import Client
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Entry",
+    "Event",
+    "Job",
+    "Omitted",
+    "Page",
+    "Receipt",
+    "Removal",
+    "Report",
+    "Stats",
+]

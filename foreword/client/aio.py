@@ -1,0 +1,161 @@
+"""The async client: the sync one's calls, sent without blocking."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+import httpx
+
+from foreword.client import calls
+from foreword.client.answers import Entry, Event, Job, Page, Receipt, Removal, Stats
+from foreword.client.calls import Call, DraftBody, DraftFields, ListOptions
+from foreword.client.connection import TIMEOUT, Connection
+from foreword.client.exchange import Outcome, conclude, exchange
+from foreword.client.lines import Lines
+from foreword.errors import ServerError
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """A memory, from a runtime's side; :class:`foreword.Client` for ``async with`` and ``await``."""
+
+    def __init__(
+        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT
+    ) -> None:
+        self._connection = Connection.of(url, api_key, timeout)
+        self._http = httpx.AsyncClient(**self._connection.options())
+
+    @property
+    def url(self) -> str:
+        """Where it sends to."""
+        return self._connection.url
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._http.aclose()
+
+    async def remember(
+        self, memory_ref: str, content: str, *, wait: float | None = None, **fields: Unpack[DraftFields]
+    ) -> Receipt:
+        """Write one thing to remember. ``wait``: seconds (0..30) to wait until it can be read."""
+        return await self._run(calls.remember(memory_ref, {**fields, "content": content}, wait))
+
+    async def remember_many(self, memory_ref: str, drafts: Iterable[str | DraftBody]) -> tuple[Receipt, ...]:
+        """Write many, in batches of 1,000 at most; a batch is accepted whole or refused whole."""
+        batches = calls.remember_many(memory_ref, drafts)
+        return tuple([receipt for batch in batches for receipt in await self._run(batch)])
+
+    async def receipt(self, memory_ref: str, entry_id: str) -> Receipt:
+        """How far a write has come."""
+        return await self._run(calls.receipt(memory_ref, entry_id))
+
+    async def list(
+        self, memory_ref: str, *, known: Page | None = None, **options: Unpack[ListOptions]
+    ) -> Page:
+        """The newest entries that fit. ``known``: an earlier page, returned as it is if nothing changed."""
+        return await self._run(calls.list_entries(memory_ref, options, known))
+
+    async def pages(self, memory_ref: str, **options: Unpack[ListOptions]) -> AsyncIterator[Page]:
+        """Page after page, each with the full budget, until there is no more."""
+        while True:
+            page = await self.list(memory_ref, **options)
+            yield page
+            if page.next_cursor is None:
+                return
+            options["cursor"] = page.next_cursor
+
+    async def get(self, memory_ref: str, entry_id: str, *, fields: str | None = None) -> Entry:
+        """One entry; NotFound when there is none."""
+        return await self._run(calls.get(memory_ref, entry_id, fields))
+
+    async def delete(self, memory_ref: str, entry_id: str) -> Removal:
+        """Remove an entry, filed or not; NotFound when there is none. Once it returns, no read has it."""
+        return await self._run(calls.delete(memory_ref, entry_id))
+
+    async def forget(
+        self, memory_ref: str, *, tag: str | None = None, before: datetime | str | None = None
+    ) -> int:
+        """Remove a whole memory, or what of it has ``tag`` or is older than ``before``; how many went."""
+        return await self._run(calls.forget(memory_ref, tag, before))
+
+    async def events(self, memory_ref: str, after: str | None = None) -> tuple[Event, ...]:
+        """What happened, oldest first; ``after`` is the cursor of the last event seen."""
+        return await self._run(calls.events(memory_ref, after))
+
+    async def export(self, memory_ref: str) -> AsyncIterator[dict[str, Any]]:
+        """Every entry of a memory, oldest first, as ``import_`` takes them back."""
+        lines = Lines(ServerError)
+        async with self._stream(calls.export(memory_ref)) as response:
+            async for chunk in response.aiter_bytes():
+                for item in lines.feed(chunk):
+                    yield item
+        for item in lines.finish():
+            yield item
+
+    async def import_(self, lines: Iterable[Mapping[str, Any]], *, memory_ref: str | None = None) -> int:
+        """Take export lines in, with their ids, order and times; how many were taken. Needs scope admin."""
+        return sum([await self._run(batch) for batch in calls.import_lines(memory_ref, lines)])
+
+    async def stats(self, memory_ref: str) -> Stats:
+        """What a memory holds and costs."""
+        return await self._run(calls.stats(memory_ref))
+
+    async def job(self, job_id: str) -> Job:
+        """How far a job has come."""
+        return await self._run(calls.job(job_id))
+
+    async def secrets(self) -> tuple[str, ...]:
+        """The ids of registered secrets."""
+        return await self._run(calls.secret_ids())
+
+    async def set_secret(self, secret_id: str, value: str) -> str | None:
+        """Register a value to redact; the id of the job that sweeps what is already filed."""
+        return await self._run(calls.set_secret(secret_id, value))
+
+    async def delete_secret(self, secret_id: str) -> None:
+        """Drop a registered secret."""
+        await self._run(calls.delete_secret(secret_id))
+
+    async def seal_key(self) -> str:
+        """The public key that ``foreword.enqueue`` seals to."""
+        return await self._run(calls.seal_key())
+
+    async def _run(self, call: Call[T]) -> T:
+        steps = exchange(call)
+        pause = next(steps)
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                pause = steps.send(await self._send(call))
+            except StopIteration as end:
+                answer: T = end.value
+                return answer
+
+    async def _send(self, call: Call[Any]) -> Outcome:
+        try:
+            return await self._http.request(**self._connection.request(call))
+        except httpx.RequestError as error:
+            return error
+
+    @asynccontextmanager
+    async def _stream(self, call: Call[None]) -> AsyncIterator[httpx.Response]:
+        try:
+            async with self._http.stream(**self._connection.request(call)) as response:
+                if not response.is_success:
+                    await response.aread()
+                conclude(call, response)
+                yield response
+        except httpx.RequestError as error:
+            conclude(call, error)
