@@ -1,12 +1,12 @@
 """Rows: how an entry, a heading and the advisory look inside a prompt.
 
-A row starts with ``- [``, ends with its only line break, and is counted as it stands. Because no row starts with
-a blank or a slash, tokens never span two rows in the BPE counters: a block costs exactly the sum of its rows, and
-a reader that adds stored integers knows the exact size of what it sends.
+A row starts with ``- [``, ends with its only line break, and is counted as it stands. Because no row starts
+with a blank or a slash, tokens never span two rows in the BPE counters: a block costs exactly the sum of its
+rows, and a reader that adds stored integers knows the exact size of what it sends.
 
-Stored text comes from anyone. Inside a row it can end no line, so it can start no heading, fence, quote or row
-of its own; what a reader would not see is spelled out; and what would pass for the frame around it is broken.
-Ordinary prose, code and every script are left as they are.
+Stored text comes from anyone. Inside a row it can end no line, so it can start no heading, fence, quote or
+row of its own; what a reader would not see is spelled out; and what would pass for the frame around it is
+broken. Ordinary prose, code and every script are left as they are.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ def render_row(
 ) -> str:
     """One entry as one line: ``- [kind-shortid] text (Observed YYYY-MM-DD, Conf: 0.95)`` and a line break.
 
-    Decoration is paid from the budget on every row, so what says nothing is left out: a confidence of 1, a date
-    nobody gave, the brackets when both are missing, the short id of an entry without an id. A kind that is no plain
-    word shows as the default kind. Raises ValidationError for an ``observed`` that is not ``YYYY-MM-DD`` or a
-    confidence outside 0..1.
+    Decoration is paid from the budget on every row, so what says nothing is left out: a confidence of 1, a
+    date nobody gave, the brackets when both are missing, the short id of an entry without an id. A kind that
+    is no plain word shows as the default kind. Raises ValidationError for an ``observed`` that is not
+    ``YYYY-MM-DD`` or a confidence outside 0..1.
     """
     _check(observed, confidence)
     label = kind if _PLAIN_KIND.fullmatch(kind) else DEFAULT_KIND
@@ -51,21 +51,20 @@ def render_row(
 def short_id(id: str) -> str:
     """Six decimal digits that stand for an id inside a prompt; always the same ones.
 
-    Three digits are one token in both BPE counters, so six cost two and a million values; four hexadecimal digits
-    cost more and give 65,536.
+    Three digits are one token in both BPE counters, so six cost two and make a million values; four
+    hexadecimal digits cost more and make 65,536.
     """
-    return (
-        f"{int.from_bytes(hashlib.blake2b(id.encode(errors='replace'), digest_size=8).digest()) % 10**6:06d}"
-    )
+    digest = hashlib.blake2b(id.encode(errors="replace"), digest_size=8).digest()
+    return f"{int.from_bytes(digest) % 10**6:06d}"
 
 
 def harmless(text: str) -> str:
     r"""``text`` on one line, with nothing in it that hides or that passes for what surrounds it.
 
-    Blanks around it go. A line break of any kind becomes ``\n``; control and bidi characters, stray zero-width
-    ones, variation selectors and tags become ``\x1b``, ``\u202e``, ``\U000e0041`` (joiners inside a script or an
-    emoji stay); ``<`` before a name used for frames becomes ``&lt;``; an imitated row label or decoration gets a
-    backslash.
+    Blanks around it go. A line break of any kind becomes ``\n``; control and bidi characters, stray
+    zero-width ones, variation selectors and tags become ``\x1b``, ``\u202e``, ``\U000e0041`` (joiners inside
+    a script or an emoji stay); ``<`` before a name used for frames becomes ``&lt;``; an imitated row label or
+    decoration gets a backslash.
     """
     line = _LINE_BREAK.sub(r"\\n", text.strip())
     if not line.isascii() or not line.isprintable():
@@ -87,7 +86,7 @@ def advisory_cost(counter: str, omitted: int) -> int:
 def _advisory_costs() -> Mapping[str, tuple[int, ...]]:
     digits = range(17)
     length = len(advisory_row(0)) - 1
-    bpe = tuple(15 + -(-n // 3) for n in digits)
+    bpe = tuple(13 + -(-n // 3) for n in digits)
     chars = tuple(length + n for n in digits)
     quarters = tuple(-(-n // 4) for n in chars)
     return MappingProxyType({"o200k_base": bpe, "cl100k_base": bpe, "chars": chars, "host-defined": quarters})
@@ -108,8 +107,8 @@ HEADINGS: Final[Mapping[str, str]] = MappingProxyType(
 
 HEADING_COSTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
     {
-        "o200k_base": {"recall": 0, "identity": 0, "continuity": 0, "salient": 0},
-        "cl100k_base": {"recall": 0, "identity": 0, "continuity": 0, "salient": 0},
+        "o200k_base": {"recall": 6, "identity": 3, "continuity": 7, "salient": 5},
+        "cl100k_base": {"recall": 6, "identity": 3, "continuity": 7, "salient": 5},
         "chars": {name: len(row) for name, row in HEADINGS.items()},
         "host-defined": {name: -(-len(row) // 4) for name, row in HEADINGS.items()},
     }
@@ -138,8 +137,8 @@ _PLAIN_KIND = re.compile(r"[a-z]{1,16}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LINE_BREAK = re.compile("\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 
-# Characters that show nothing or move what is around them. Fixed here, not asked of ``unicodedata``, whose tables
-# change with the interpreter: the same entry is the same bytes everywhere.
+# Characters that show nothing or move what is around them. Fixed here, not asked of ``unicodedata``, whose
+# tables change with the interpreter: the same entry is the same bytes everywhere.
 _BLIND = (
     "\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
@@ -164,7 +163,7 @@ _KEPT = "|".join(
 )
 _HIDDEN = re.compile(f"(?P<kept>{_KEPT})|[{_BLIND}]")
 _FRAME = re.compile(
-    r"[<\uff1c\ufe64](?=\||\s*/?\s*(?:(?i:memor(?:y|ies)|foreword|system)"
+    r"[<\uff1c\ufe64](?=\||\s*+(?:/\s*+)?(?:(?i:memor(?:y|ies)|foreword|system)"
     r"|(?:assistant|context|human|instructions?|tool|user|wake|recall)\b))"
 )
 _DECORATION = re.compile(r"(?i:\((?=observed\s+\d|conf:))|(?<=- )\[(?=[a-z]{1,16}-\d{6}\]|\+\d+ )")
