@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import click
 
 from foreword import __version__
-from foreword.cli import administration, health, memory, processes, secrets, transfer
+from foreword.cli import administration, health, processes, reading, secrets, transfer, writing
 from foreword.errors import (
     ConfigurationError,
     Conflict,
@@ -31,9 +31,9 @@ _EXIT_CODES: dict[type[ForewordError], int] = {
 }
 _EXTRAS = {
     "psycopg": "shim",
-    "celery": "enqueue",
-    "nacl": "enqueue",
-    "tiktoken": "counters",
+    "celery": "worker",
+    "nacl": "worker",
+    "tiktoken": "worker",
     "redis": "worker",
 }
 
@@ -83,7 +83,8 @@ def root() -> None:
 for _command in (
     *processes.COMMANDS,
     *administration.COMMANDS,
-    *memory.COMMANDS,
+    *writing.COMMANDS,
+    *reading.COMMANDS,
     *transfer.COMMANDS,
     *secrets.COMMANDS,
     *health.COMMANDS,

@@ -1,4 +1,4 @@
-"""Commands for registered secrets. A value comes from stdin or a hidden prompt, never from the command line."""
+"""Commands for registered secrets. A value comes from stdin or a hidden prompt, never from an argument."""
 
 import sys
 

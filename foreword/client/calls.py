@@ -1,67 +1,25 @@
 """What to ask: every call as a value, built without I/O, so that the sync and the async client share it."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypedDict, TypeVar
-from urllib.parse import quote
+from typing import Any, Generic, TypeVar
 
 import httpx
 
-from foreword import instant
-from foreword.client.answers import Entry, Event, Job, Page, Receipt, Removal, Stats, camel
-from foreword.errors import ValidationError
-from foreword.ids import uuid7
+from foreword.client.answers import Entry, Event, Job, Page, Receipt, Removal, Stats
+from foreword.client.arguments import (
+    ListOptions,
+    batches,
+    draft_body,
+    instant_of,
+    params_of,
+    refuse_unknown,
+    segment,
+    to_json,
+)
 
 T = TypeVar("T")
-
-BATCH_ENTRIES = 1000
-"""How many Drafts one request carries at most."""
-
-BATCH_BYTES = 4 * 1024 * 1024
-"""How many bytes of Drafts or export lines one request carries at most; one larger Draft goes alone."""
-
-
-class DraftFields(TypedDict, total=False):
-    """The optional fields of a Draft. ``id`` is the idempotency key; one is made when it is absent."""
-
-    id: str
-    tags: Iterable[str]
-    kind: str
-    confidence: float
-    pinned: bool
-    metadata: Mapping[str, Any]
-    source: str
-    speaker: str
-    conversation: str
-    observed_at: datetime | str
-    links: Iterable[Mapping[str, str] | str]
-    supersedes: Iterable[str] | str
-    expires_at: datetime | str
-
-
-class DraftBody(DraftFields, total=False):
-    """A Draft for ``remember_many``: the optional fields and its ``content``."""
-
-    content: str
-
-
-class ListOptions(TypedDict, total=False):
-    """How to read a list. ``token_budget`` is in ``token_counter``; ``fit`` is prefix, strict or pack.
-
-    ``after`` is a receipt's position to wait for; ``fields="all"`` also asks for kind, costs and the rest.
-    """
-
-    limit: int
-    tag: str
-    kind: str
-    token_budget: int
-    token_counter: str
-    fit: str
-    cursor: str
-    after: str
-    fields: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +48,8 @@ def remember(memory_ref: str, draft: Mapping[str, Any], wait: float | None) -> C
     return Call(
         method="POST",
         path="/v1/memory/entries",
-        params=_params(wait=wait),
-        content=_json(draft_body(memory_ref, draft)),
+        params=params_of(wait=wait),
+        content=to_json(draft_body(memory_ref, draft)),
         patience=wait or 0.0,
         parse=lambda response: Receipt.from_wire(response.json(), memory_ref),
     )
@@ -102,7 +60,7 @@ def remember_many(
 ) -> Iterator[Call[tuple[Receipt, ...]]]:
     """Write Drafts in batches, each kept whole or refused whole."""
     bodies = (draft_body(memory_ref, {"content": d} if isinstance(d, str) else d) for d in drafts)
-    for batch in _batches(map(_json, bodies)):
+    for batch in batches(map(to_json, bodies)):
         yield Call(
             method="POST",
             path="/v1/memory/entries:batch",
@@ -117,7 +75,7 @@ def receipt(memory_ref: str, entry_id: str) -> Call[Receipt]:
     """Ask how far a write has come."""
     return Call(
         method="GET",
-        path=f"/v1/memory/receipts/{_segment(entry_id)}",
+        path=f"/v1/memory/receipts/{segment('id', entry_id)}",
         params={"memoryRef": memory_ref},
         parse=lambda response: Receipt.from_wire(response.json(), memory_ref),
     )
@@ -125,7 +83,7 @@ def receipt(memory_ref: str, entry_id: str) -> Call[Receipt]:
 
 def list_entries(memory_ref: str, options: ListOptions, known: Page | None = None) -> Call[Page]:
     """Read a page; ``known`` is returned again when the server says that nothing changed."""
-    _refuse_unknown(options, ListOptions)
+    refuse_unknown(options, ListOptions)
 
     def parse(response: httpx.Response) -> Page:
         if response.status_code == httpx.codes.NOT_MODIFIED and known is not None:
@@ -135,7 +93,7 @@ def list_entries(memory_ref: str, options: ListOptions, known: Page | None = Non
     return Call(
         method="GET",
         path="/v1/memory/entries",
-        params=_params(memory_ref=memory_ref, **options),
+        params=params_of(memory_ref=memory_ref, **options),
         headers={"If-None-Match": known.etag} if known is not None and known.etag else {},
         parse=parse,
     )
@@ -146,7 +104,7 @@ def get(memory_ref: str, entry_id: str, fields: str | None) -> Call[Entry]:
     return Call(
         method="GET",
         path=_entry_path(entry_id),
-        params=_params(memory_ref=memory_ref, fields=fields),
+        params=params_of(memory_ref=memory_ref, fields=fields),
         parse=lambda response: Entry.from_wire(response.json()["entry"]),
     )
 
@@ -168,7 +126,7 @@ def forget(memory_ref: str, tag: str | None, before: datetime | str | None) -> C
     return Call(
         method="DELETE",
         path="/v1/memory",
-        params=_params(memory_ref=memory_ref, tag=tag, before=_instant(before)),
+        params=params_of(memory_ref=memory_ref, tag=tag, before=instant_of(before)),
         parse=lambda response: int(response.json()["removed"]),
         repeatable=False,
     )
@@ -179,7 +137,7 @@ def events(memory_ref: str, after: str | None) -> Call[tuple[Event, ...]]:
     return Call(
         method="GET",
         path="/v1/memory/events",
-        params=_params(memory_ref=memory_ref, after=after),
+        params=params_of(memory_ref=memory_ref, after=after),
         parse=lambda response: tuple(Event.from_wire(item) for item in response.json()["events"]),
     )
 
@@ -194,7 +152,7 @@ def export(memory_ref: str) -> Call[None]:
 def import_lines(memory_ref: str | None, lines: Iterable[Mapping[str, Any]]) -> Iterator[Call[int]]:
     """Take export lines back in, in batches; ``memory_ref`` puts them into another memory."""
     moved = {} if memory_ref is None else {"memoryRef": memory_ref}
-    for batch in _batches(_json(dict(line) | moved) for line in lines):
+    for batch in batches(to_json(dict(line) | moved) for line in lines):
         yield Call(
             method="POST",
             path="/v1/memory/import",
@@ -218,7 +176,7 @@ def job(job_id: str) -> Call[Job]:
     """Ask how far a job has come."""
     return Call(
         method="GET",
-        path=f"/v1/memory/jobs/{_segment(job_id)}",
+        path=f"/v1/memory/jobs/{segment('jobId', job_id)}",
         parse=lambda response: Job.from_wire(response.json()),
     )
 
@@ -234,15 +192,15 @@ def set_secret(secret_id: str, value: str) -> Call[str | None]:
     """Register a secret's value; the answer is the id of the job that sweeps what is already filed."""
     return Call(
         method="PUT",
-        path=f"/v1/secrets/{_segment(secret_id)}",
-        content=_json({"value": value}),
+        path=f"/v1/secrets/{segment('secretId', secret_id)}",
+        content=to_json({"value": value}),
         parse=lambda response: response.headers.get("location", "").rpartition("/")[2] or None,
     )
 
 
 def delete_secret(secret_id: str) -> Call[None]:
     """Drop a registered secret."""
-    return Call(method="DELETE", path=f"/v1/secrets/{_segment(secret_id)}", parse=lambda _: None)
+    return Call(method="DELETE", path=f"/v1/secrets/{segment('secretId', secret_id)}", parse=lambda _: None)
 
 
 def seal_key() -> Call[str]:
@@ -250,71 +208,5 @@ def seal_key() -> Call[str]:
     return Call(method="GET", path="/v1/seal-key", parse=lambda response: str(response.json()["sealKey"]))
 
 
-def draft_body(memory_ref: str, draft: Mapping[str, Any]) -> dict[str, Any]:
-    """A Draft in the contract's names, under its own id or a fresh one."""
-    _refuse_unknown(draft, DraftBody)
-    body: dict[str, Any] = {"memoryRef": memory_ref, "id": draft.get("id") or uuid7()}
-    for name, value in draft.items():
-        if value is None or name == "id":
-            continue
-        if isinstance(value, datetime):
-            body[camel(name)] = _instant(value)
-        elif name in ("tags", "links", "supersedes") and not isinstance(value, str):
-            body[camel(name)] = list(value)
-        else:
-            body[camel(name)] = value
-    return body
-
-
-def _batches(items: Iterable[bytes]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size = 0
-    for item in items:
-        if batch and (len(batch) == BATCH_ENTRIES or size + len(item) > BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(item)
-        size += len(item)
-    if batch:
-        yield batch
-
-
-def _refuse_unknown(given: Mapping[str, Any], known: type) -> None:
-    for name in given:
-        if name not in known.__annotations__:
-            raise TypeError(
-                f"unexpected argument {name!r}; known are {', '.join(sorted(known.__annotations__))}"
-            )
-
-
-def _json(value: object) -> bytes:
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-    except UnicodeEncodeError as error:
-        raise ValidationError.of("body", "must not hold a lone surrogate") from error
-    except (TypeError, ValueError) as error:
-        raise ValidationError.of("body", "must be JSON") from error
-
-
-def _params(**values: Any) -> dict[str, str]:
-    return {camel(name): _param(value) for name, value in values.items() if value is not None}
-
-
-def _param(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")
-
-
 def _entry_path(entry_id: str) -> str:
-    return f"/v1/memory/entries/{_segment(entry_id)}"
-
-
-def _instant(value: datetime | str | None) -> str | None:
-    if not isinstance(value, datetime):
-        return value
-    if value.tzinfo is None:
-        raise ValidationError.of("datetime", "must have a time zone")
-    return instant.to_wire(instant.from_datetime(value))
+    return f"/v1/memory/entries/{segment('id', entry_id)}"

@@ -11,7 +11,8 @@ import httpx
 
 from foreword.client import calls
 from foreword.client.answers import Entry, Event, Job, Page, Receipt, Removal, Stats
-from foreword.client.calls import Call, DraftBody, DraftFields, ListOptions
+from foreword.client.arguments import DraftBody, DraftFields, ListOptions
+from foreword.client.calls import Call
 from foreword.client.connection import TIMEOUT, Connection
 from foreword.client.exchange import Outcome, conclude, exchange
 from foreword.client.lines import Lines
