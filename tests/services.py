@@ -98,7 +98,10 @@ class Product:
         self.data_dir = data_dir
         self.ready_file = data_dir.with_name(f"{data_dir.name}.ready.json")
         self.printed = data_dir.with_name(f"{data_dir.name}.printed.txt")
-        self._arguments = ("--data-dir", str(data_dir), "--ready-file", str(self.ready_file), *arguments)
+        self.command = (
+            *(sys.executable, "-m", "foreword.cli", "up", "--data-dir", str(data_dir)),
+            *("--ready-file", str(self.ready_file), *arguments),
+        )
         self._settings = settings
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -107,7 +110,7 @@ class Product:
         self.ready_file.unlink(missing_ok=True)
         with self.printed.open("wb") as printed:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "foreword.cli", "up", *self._arguments],
+                self.command,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **self._settings},

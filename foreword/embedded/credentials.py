@@ -51,7 +51,7 @@ class Credentials:
     @classmethod
     def _from_json(cls, kept: Mapping[str, Any]) -> "Credentials":
         names = {_camel(name): name for name in cls.__dataclass_fields__}
-        fields = {names[key]: value for key, value in kept.items()}
+        fields = {names[key]: value for key, value in dict(kept).items()}
         return cls(**{**fields, "seal_keys": tuple(fields["seal_keys"])})
 
     def save(self, path: Path) -> None:

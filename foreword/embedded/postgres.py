@@ -22,6 +22,7 @@ OWNER = "foreword"
 DATABASE = "foreword"
 
 _INITDB_LIMIT_S = 300
+_CLEAR_S = 2.0
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -192,10 +193,10 @@ class Postgres:
 
     def _clear(self) -> None:
         """Before a start: no rest of a dead server may hold the cluster, nor its pid file name a stranger."""
-        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+        for number in (signal.SIGQUIT, signal.SIGKILL):
             for pid in orphans.inside(self._data, "postgres"):
                 os.kill(pid, number)
-            deadline = time.monotonic() + 3.0
+            deadline = time.monotonic() + _CLEAR_S
             while orphans.inside(self._data, "postgres") and time.monotonic() < deadline:
                 time.sleep(0.02)
         if sys.platform == "linux":

