@@ -14,20 +14,24 @@ $$;
 
 -- Which tenants have work that no message may have announced. Gives away: tenant numbers.
 CREATE OR REPLACE FUNCTION tenants_with_work()
-RETURNS TABLE (tenant_id integer, drafts boolean, jobs boolean, expired boolean)
+RETURNS TABLE (tenant_id integer, drafts boolean, jobs boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
     SELECT *
     FROM (
         SELECT t.tenant_id,
                EXISTS (SELECT FROM inbox i WHERE i.tenant_id = t.tenant_id AND i.failed_at IS NULL) AS drafts,
                EXISTS (SELECT FROM jobs j WHERE j.tenant_id = t.tenant_id
-                       AND j.status IN ('queued', 'running')) AS jobs,
-               EXISTS (SELECT FROM scopes s WHERE s.tenant_id = t.tenant_id AND EXISTS (
-                       SELECT FROM entries e WHERE e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id
-                       AND e.expires_at <= now())) AS expired
+                       AND j.status IN ('queued', 'running')) AS jobs
         FROM tenants t
     ) work
-    WHERE drafts OR jobs OR expired
+    WHERE drafts OR jobs
+$$;
+
+-- Every tenant, for upkeep that visits them in turn. Gives away: tenant numbers.
+CREATE OR REPLACE FUNCTION all_tenants()
+RETURNS TABLE (tenant_id integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+    SELECT t.tenant_id FROM tenants t ORDER BY t.tenant_id
 $$;
 
 -- Accepts a batch whole: Drafts are in the inbox when this commits, or none is.
@@ -156,22 +160,26 @@ BEGIN
 
     IF ceiling IS NOT NULL THEN
         -- 'limit' stops right after the last kept row; 'budget' right before the row that did not fit
-        resume := CASE ended WHEN 'budget' THEN row_seq + 1 WHEN 'end' THEN 0 ELSE resume END;
-        SELECT o.n, least(smallest_omitted, o.smallest) INTO oversize, smallest_omitted
-        FROM count_oversize(p_scope, p_counter, p_budget, p_before, resume, p_tag, p_kind, p_now) o;
+        SELECT o.n, least(smallest_omitted, o.smallest), least(resume, o.lowest)
+        INTO oversize, smallest_omitted, resume
+        FROM count_oversize(
+            p_scope, p_counter, p_budget, p_before,
+            CASE ended WHEN 'budget' THEN row_seq + 1 WHEN 'end' THEN 0 ELSE resume END,
+            p_tag, p_kind, p_now
+        ) o;
         visited := cardinality(kept) + oversize;
     END IF;
 END $$;
 
--- How many visible rows in [p_from, p_before) cost more than the budget, and the smallest such cost.
+-- How many visible rows in [p_from, p_before) cost more than the budget; the smallest such cost, the oldest row.
 CREATE OR REPLACE FUNCTION count_oversize(
     p_scope bigint, p_counter integer, p_budget bigint, p_before bigint, p_from bigint,
-    p_tag text, p_kind text, p_now timestamptz, OUT n bigint, OUT smallest bigint
+    p_tag text, p_kind text, p_now timestamptz, OUT n bigint, OUT smallest bigint, OUT lowest bigint
 )
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF p_tag IS NOT NULL THEN
-        SELECT count(*), min(e.costs[p_counter + 1]) INTO n, smallest
+        SELECT count(*), min(e.costs[p_counter + 1]), min(e.seq) INTO n, smallest, lowest
         FROM entry_tags t
         JOIN entries e ON e.tenant_id = t.tenant_id AND e.scope_id = t.scope_id AND e.id = t.id
         WHERE t.tenant_id = current_tenant() AND t.scope_id = p_scope AND t.tag = p_tag
@@ -179,14 +187,14 @@ BEGIN
           AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > p_now)
           AND e.costs[p_counter + 1] > p_budget;
     ELSIF p_kind IS NOT NULL THEN
-        SELECT count(*), min(e.costs[p_counter + 1]) INTO n, smallest
+        SELECT count(*), min(e.costs[p_counter + 1]), min(e.seq) INTO n, smallest, lowest
         FROM entries e
         WHERE e.tenant_id = current_tenant() AND e.scope_id = p_scope AND e.kind = p_kind
           AND e.seq < p_before AND e.seq >= p_from
           AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > p_now)
           AND e.costs[p_counter + 1] > p_budget;
     ELSE
-        SELECT count(*), min(e.costs[p_counter + 1]) INTO n, smallest
+        SELECT count(*), min(e.costs[p_counter + 1]), min(e.seq) INTO n, smallest, lowest
         FROM entries e
         WHERE e.tenant_id = current_tenant() AND e.scope_id = p_scope
           AND e.seq < p_before AND e.seq >= p_from
@@ -222,66 +230,84 @@ BEGIN
 END $$;
 
 -- Removes one id, filed or not. 'removed'; 'gone' when an earlier call removed it; 'unknown'.
--- A Draft that a worker is filing right now is waited for.
-CREATE OR REPLACE FUNCTION remove_entry(p_scope bigint, p_id text)
+-- A Draft that a worker is filing right now is waited for. Everyone locks inbox, then scope, then entries.
+CREATE OR REPLACE FUNCTION remove_entry(p_ref text, p_id text)
 RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
+    v_scope bigint;
     earlier timestamptz;
     waiting integer;
     filed integer;
     shown integer;
 BEGIN
-    SELECT removed_at INTO earlier FROM receipts
-    WHERE tenant_id = current_tenant() AND scope_id = p_scope AND id = p_id FOR UPDATE;
+    SELECT s.scope_id, r.removed_at INTO v_scope, earlier
+    FROM scopes s JOIN receipts r USING (tenant_id, scope_id)
+    WHERE s.tenant_id = current_tenant() AND s.memory_ref = p_ref AND r.id = p_id
+    FOR UPDATE OF r;
     IF NOT FOUND THEN RETURN 'unknown'; END IF;
     IF earlier IS NOT NULL THEN RETURN 'gone'; END IF;
 
-    DELETE FROM inbox WHERE tenant_id = current_tenant() AND scope_id = p_scope AND id = p_id;
+    DELETE FROM inbox WHERE tenant_id = current_tenant() AND scope_id = v_scope AND id = p_id;
     GET DIAGNOSTICS waiting = ROW_COUNT;
+    PERFORM FROM scopes WHERE tenant_id = current_tenant() AND scope_id = v_scope FOR NO KEY UPDATE;
     WITH gone AS (
-        DELETE FROM entries WHERE tenant_id = current_tenant() AND scope_id = p_scope AND id = p_id
+        DELETE FROM entries WHERE tenant_id = current_tenant() AND scope_id = v_scope AND id = p_id
         RETURNING superseded
     ) SELECT count(*), count(*) FILTER (WHERE NOT superseded) INTO filed, shown FROM gone;
 
     UPDATE receipts SET removed_at = clock_timestamp()
-    WHERE tenant_id = current_tenant() AND scope_id = p_scope AND id = p_id;
-    IF waiting + filed = 0 THEN RETURN 'gone'; END IF;  -- it expired, or a successor's was purged
+    WHERE tenant_id = current_tenant() AND scope_id = v_scope AND id = p_id;
+    IF waiting + filed = 0 THEN RETURN 'gone'; END IF;  -- it had expired and was purged
     UPDATE scopes SET version = version + 1, active = active - shown
-    WHERE tenant_id = current_tenant() AND scope_id = p_scope;
+    WHERE tenant_id = current_tenant() AND scope_id = v_scope;
     RETURN 'removed';
 END $$;
 
 -- Removes every entry of a scope that has the tag (any, if null) and was created before the instant (ever, if
 -- null); Drafts not yet filed go too when no tag is named (a sealed Draft has no readable tags: the caller
 -- waits until they are filed). Returns how many entries and Drafts are gone.
-CREATE OR REPLACE FUNCTION forget_entries(p_scope bigint, p_tag text, p_before timestamptz)
+CREATE OR REPLACE FUNCTION forget_entries(p_ref text, p_tag text, p_before timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
+    v_scope bigint;
     waiting text[] := '{}';
     filed text[];
     shown bigint;
 BEGIN
+    SELECT scope_id INTO v_scope FROM scopes WHERE tenant_id = current_tenant() AND memory_ref = p_ref;
+    IF NOT FOUND THEN RETURN 0; END IF;
     IF p_tag IS NULL THEN
         WITH gone AS (
-            DELETE FROM inbox WHERE tenant_id = current_tenant() AND scope_id = p_scope
+            DELETE FROM inbox WHERE tenant_id = current_tenant() AND scope_id = v_scope
               AND (p_before IS NULL OR accepted_at < p_before)
             RETURNING id
         ) SELECT coalesce(array_agg(id), '{}') INTO waiting FROM gone;
     END IF;
+    PERFORM FROM scopes WHERE tenant_id = current_tenant() AND scope_id = v_scope FOR NO KEY UPDATE;
     WITH gone AS (
-        DELETE FROM entries WHERE tenant_id = current_tenant() AND scope_id = p_scope
+        DELETE FROM entries WHERE tenant_id = current_tenant() AND scope_id = v_scope
           AND (p_before IS NULL OR created_at < p_before)
           AND (p_tag IS NULL OR id IN (
               SELECT t.id FROM entry_tags t
-              WHERE t.tenant_id = current_tenant() AND t.scope_id = p_scope AND t.tag = p_tag))
+              WHERE t.tenant_id = current_tenant() AND t.scope_id = v_scope AND t.tag = p_tag))
         RETURNING id, superseded
     ) SELECT coalesce(array_agg(id), '{}'), count(*) FILTER (WHERE NOT superseded) INTO filed, shown FROM gone;
 
     UPDATE receipts SET removed_at = clock_timestamp()
-    WHERE tenant_id = current_tenant() AND scope_id = p_scope AND id = ANY (waiting || filed);
+    WHERE tenant_id = current_tenant() AND scope_id = v_scope AND id = ANY (waiting || filed);
     UPDATE scopes SET version = version + 1, active = active - shown
-    WHERE tenant_id = current_tenant() AND scope_id = p_scope AND cardinality(waiting || filed) > 0;
+    WHERE tenant_id = current_tenant() AND scope_id = v_scope AND cardinality(waiting || filed) > 0;
     RETURN cardinality(waiting || filed);
 END $$;
+
+-- Whether an accepted Draft of this scope at or before a position is still waiting to be filed.
+CREATE OR REPLACE FUNCTION is_pending(p_ref text, p_seq bigint)
+RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM inbox i JOIN scopes s USING (tenant_id, scope_id)
+        WHERE s.tenant_id = current_tenant() AND s.memory_ref = p_ref
+          AND i.seq <= p_seq AND i.failed_at IS NULL)
+$$;

@@ -39,7 +39,7 @@ def migrate(database_url: str, *, shim_password: str, worker_password: str) -> l
 
 
 def apply(conn: psycopg.Connection, *, from_schema: bool = True) -> list[str]:
-    """Applies what is missing; without ``from_schema`` a fresh ledger takes the road of the migrations too."""
+    """Applies what is missing; without ``from_schema`` a fresh ledger takes the migrations' road too."""
     conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
     conn.execute(
         "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz DEFAULT now())"

@@ -11,6 +11,9 @@ BEGIN
         END IF;
         EXECUTE format('ALTER ROLE %I SET statement_timeout = %L', name, '15s');
         EXECUTE format('ALTER ROLE %I SET idle_in_transaction_session_timeout = %L', name, '15s');
+        IF current_setting('server_version_num')::integer >= 170000 THEN
+            EXECUTE format('ALTER ROLE %I SET transaction_timeout = %L', name, '25s');
+        END IF;
     END LOOP;
 END $$;
 
@@ -29,6 +32,7 @@ GRANT UPDATE (secrets_version) ON tenants TO foreword_shim;
 GRANT UPDATE (sealed, created_at) ON secrets TO foreword_shim;
 
 GRANT SELECT ON counters, tenants, secrets TO foreword_worker;
-GRANT SELECT, INSERT, UPDATE, DELETE ON scopes, receipts, inbox, entries, entry_tags, jobs, events
-    TO foreword_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON scopes, receipts, inbox, entries, entry_tags, supersessions, jobs,
+    events TO foreword_worker;
+GRANT UPDATE (secrets_version) ON tenants TO foreword_worker;  -- what a lock in share mode needs
 GRANT UPDATE (complete) ON counters TO foreword_worker;

@@ -118,6 +118,16 @@ CREATE TABLE entry_tags (
 );
 CREATE INDEX entry_tags_entry ON entry_tags (tenant_id, scope_id, id);
 
+-- Which id replaced which, also where the replaced one has not been filed yet.
+CREATE TABLE supersessions (
+    tenant_id  integer NOT NULL,
+    scope_id   bigint NOT NULL,
+    old_id     text NOT NULL,
+    new_id     text NOT NULL,
+    PRIMARY KEY (tenant_id, scope_id, old_id, new_id),
+    FOREIGN KEY (tenant_id, scope_id) REFERENCES scopes ON DELETE CASCADE
+);
+
 CREATE TABLE secrets (
     tenant_id   integer NOT NULL REFERENCES tenants ON DELETE CASCADE,
     secret_id   text NOT NULL,
@@ -159,7 +169,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'api_keys', 'scopes', 'receipts', 'inbox', 'entries', 'entry_tags',
-                                'secrets', 'jobs', 'events']
+                                'supersessions', 'secrets', 'jobs', 'events']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY of_tenant ON %I USING (tenant_id = current_tenant())', name);

@@ -1,0 +1,1 @@
+"""Where entries come from: the hot view, else the ledger."""

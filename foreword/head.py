@@ -1,0 +1,227 @@
+"""The packed head: a scope's newest entries as one value that answers a read by itself.
+
+Layout, little-endian: the fixed header; then ``upcoming`` expiry instants (u64), accept positions newest
+first (u64), expiry instants (u64, 0 = never), for each counter the running costs (u32, one more than
+entries) and the offsets of the fragments (u32, one more than entries); then the fragments, joined by commas.
+
+A head knows its whole scope: how many live entries it has and when the next of them expire, so that a read
+can tell what it leaves out. It is valid only on the server run it was written to, and only until
+``valid_until``.
+"""
+
+import struct
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from foreword.budget import Selection, walk
+from foreword.entry import Entry
+from foreword.page import Ask, Page, join, page
+
+MAX_BYTES: Final = 32 * 1024
+MAX_ENTRIES: Final = 256
+MAX_UPCOMING: Final = 64
+"""Expiries a head knows of; the one after these ends its validity."""
+FOREVER: Final = 2**63
+
+_MAGIC: Final = b"FWH1"
+_HEADER: Final = struct.Struct("<4s40sQQQIHH")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """An entry as the hot view keeps it. ``expires_at`` in milliseconds, 0 = never."""
+
+    seq: int
+    expires_at: int
+    costs: tuple[int, ...]
+    fragment: bytes
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Row":
+        """The row of an entry."""
+        return cls(
+            seq=entry.seq,
+            expires_at=entry.expires_at or 0,
+            costs=entry.costs,
+            fragment=entry.fragment(),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """What a view knows of its whole scope: live entries, and when the next of them expire (ms)."""
+
+    version: int
+    total: int
+    upcoming: tuple[int, ...] = ()
+    valid_until: int = FOREVER
+
+    @classmethod
+    def of(cls, version: int, total: int, expiries: Sequence[int]) -> "Summary":
+        """From the next expiries in order, ``MAX_UPCOMING`` + 1 of them where there are so many."""
+        beyond = expiries[MAX_UPCOMING] if len(expiries) > MAX_UPCOMING else FOREVER
+        return cls(version=version, total=total, upcoming=tuple(expiries[:MAX_UPCOMING]), valid_until=beyond)
+
+    def live(self, now: int) -> int:
+        """Live entries at ``now`` (ms)."""
+        return self.total - bisect_right(self.upcoming, now)
+
+
+def encode(run_id: str, summary: Summary, rows: Sequence[Row], *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Packs the newest ``rows`` that fit in ``max_bytes``."""
+    counters = len(rows[0].costs) if rows else 0
+    taken = _fitting(rows[:MAX_ENTRIES], counters, max_bytes - len(summary.upcoming) * 8)
+    n = len(taken)
+    running = [[0] * (n + 1) for _ in range(counters)]
+    offsets = [0] * (n + 1)
+    for i, row in enumerate(taken):
+        offsets[i + 1] = offsets[i] + len(row.fragment) + 1
+        for c in range(counters):
+            running[c][i + 1] = running[c][i] + row.costs[c]
+    return b"".join(
+        (
+            _HEADER.pack(
+                _MAGIC,
+                run_id.encode(),
+                summary.version,
+                summary.total,
+                summary.valid_until,
+                n,
+                counters,
+                len(summary.upcoming),
+            ),
+            struct.pack(f"<{len(summary.upcoming)}Q", *summary.upcoming),
+            struct.pack(f"<{n}Q", *(row.seq for row in taken)),
+            struct.pack(f"<{n}Q", *(row.expires_at for row in taken)),
+            *(struct.pack(f"<{n + 1}I", *costs) for costs in running),
+            struct.pack(f"<{n + 1}I", *offsets),
+            join([row.fragment for row in taken]),
+        )
+    )
+
+
+def _fitting(rows: Sequence[Row], counters: int, room: int) -> Sequence[Row]:
+    size = _HEADER.size + 4 * (counters + 1)
+    for i, row in enumerate(rows):
+        size += len(row.fragment) + 1 + 20 + 4 * counters
+        if size > room:
+            return rows[:i]
+    return rows
+
+
+class Head:
+    """A decoded head. Arrays are views of the value itself; nothing is copied until a slice is taken."""
+
+    __slots__ = ("_arrays", "_body", "_counters", "_n", "_raw", "summary")
+
+    def __init__(self, raw: bytes, n: int, counters: int, summary: Summary) -> None:
+        self._raw = memoryview(raw)
+        self._n = n
+        self._counters = counters
+        self._arrays = _HEADER.size + 8 * len(summary.upcoming)
+        self._body = self._arrays + n * 16 + 4 * (n + 1) * (counters + 1)
+        self.summary = summary
+
+    @classmethod
+    def decode(cls, raw: bytes, *, run_id: str, now: int) -> "Head | None":
+        """The head, or None when it is not valid on this server run or any more (cold)."""
+        if len(raw) < _HEADER.size:
+            return None
+        magic, writer, version, total, valid_until, n, counters, upcoming = _HEADER.unpack_from(raw)
+        if magic != _MAGIC or writer != run_id.encode() or valid_until <= now:
+            return None
+        expiries = struct.unpack_from(f"<{upcoming}Q", raw, _HEADER.size) if upcoming else ()
+        summary = Summary(version=version, total=total, upcoming=expiries, valid_until=valid_until)
+        return cls(raw, n, counters, summary)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the head holds the whole scope."""
+        return self._n == self.summary.total
+
+    def read(self, ask: Ask, now: int) -> Page | None:
+        """The answer, or None when it needs rows that the head does not hold."""
+        if ask.filtered or (self._n and ask.ordinal >= self._counters):
+            return None
+        untouched = not self.summary.upcoming or self.summary.upcoming[0] > now
+        if ask.before is None and untouched and ask.budget is not None and ask.fit != "pack":
+            found = self._slice(ask, ask.budget)
+            if found is not None:
+                return found
+        return self._walk(ask, now)
+
+    def _slice(self, ask: Ask, budget: int) -> Page | None:
+        """The common read: no oversize entry before the cut, so a binary search finds it."""
+        running = self._running(ask.ordinal)
+        fitting = bisect_right(running, budget) - 1
+        kept = min(fitting, ask.limit)
+        if kept == self._n and kept < ask.limit and not self.complete:
+            return None
+        smallest = None
+        if kept == self._n or kept < fitting or kept == ask.limit:
+            ended = "limit" if kept < self.summary.total else "end"
+        else:
+            ended = "budget"
+            smallest = running[kept + 1] - running[kept]
+            if smallest > budget:
+                return None
+        selection = Selection(
+            kept=tuple(range(kept)),
+            used=running[kept],
+            visited=kept,
+            oversize=0,
+            ended=ended,  # type: ignore[arg-type]
+            smallest_omitted=smallest,
+        )
+        offsets = self._u32(self._counters)
+        fragments = bytes(self._raw[self._body : self._body + max(offsets[kept] - 1, 0)])
+        last = self._seqs()[kept - 1] if kept else None
+        return page(
+            ask, fragments=fragments, selection=selection, total=self.summary.total, last_visited=last
+        )
+
+    def _walk(self, ask: Ask, now: int) -> Page | None:
+        """The general read over the rows that are live and behind the cursor."""
+        seqs, expiries = self._seqs(), self._expiries()
+        before = FOREVER if ask.before is None else ask.before
+        live = [i for i in range(self._n) if seqs[i] < before and (expiries[i] == 0 or expiries[i] > now)]
+        running = self._running(ask.ordinal)
+        selection = walk(
+            (running[i + 1] - running[i] for i in live), budget=ask.budget, limit=ask.limit, fit=ask.fit
+        )
+        if selection.ended == "end" and not self.complete and len(selection.kept) < ask.limit:
+            return None
+        offsets = self._u32(self._counters)
+        fragments = [
+            bytes(self._raw[self._body + offsets[i] : self._body + offsets[i + 1] - 1])
+            for i in (live[k] for k in selection.kept)
+        ]
+        last = seqs[live[selection.visited - 1]] if selection.visited else None
+        if selection.ended == "end" and not self.complete:
+            selection = replace(selection, ended="limit")
+        return page(
+            ask,
+            fragments=join(fragments),
+            selection=selection,
+            total=self.summary.live(now),
+            last_visited=last,
+        )
+
+    def _seqs(self) -> memoryview:
+        return self._raw[self._arrays : self._arrays + 8 * self._n].cast("Q")
+
+    def _expiries(self) -> memoryview:
+        start = self._arrays + 8 * self._n
+        return self._raw[start : start + 8 * self._n].cast("Q")
+
+    def _running(self, counter: int) -> memoryview:
+        if self._n == 0:
+            return memoryview(bytes(4)).cast("I")
+        return self._u32(counter)
+
+    def _u32(self, index: int) -> memoryview:
+        width = 4 * (self._n + 1)
+        start = self._arrays + 16 * self._n + width * index
+        return self._raw[start : start + width].cast("I")

@@ -1,0 +1,80 @@
+"""``python -m worker run | beat | recount | retry``."""
+
+import argparse
+import sys
+
+from rich.progress import Progress
+
+from foreword.errors import ForewordError
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one verb; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m worker", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("run", help="file Drafts until stopped")
+    verbs.add_parser("beat", help="send the scheduled wake-ups until stopped")
+    verbs.add_parser("retry", help="give failed Drafts another try")
+    recount = verbs.add_parser("recount", help="bring stored costs up to the counters of this version")
+    recount.add_argument("--all", action="store_true", help="recount complete entries too")
+    recount.add_argument("--owner-url", required=True, help="database URL of the ledger's owner")
+    options = parser.parse_args(argv)
+    try:
+        return _VERBS[options.verb](options)
+    except ForewordError as error:
+        sys.stderr.write(f"{error.message}\n")
+        return 1
+
+
+def _run(_: argparse.Namespace) -> int:
+    from worker.celery import app
+
+    app.worker_main(
+        [
+            "worker",
+            "--pool=solo",
+            "--without-mingle",
+            "--without-gossip",
+            "--without-heartbeat",
+            "-l",
+            "WARNING",
+        ]
+    )
+    return 0
+
+
+def _beat(_: argparse.Namespace) -> int:
+    from worker.celery import app, settings
+
+    scheduler = ["-s", settings.beat_schedule] if settings.beat_schedule else []
+    app.start(["beat", "--pidfile=", "-l", "WARNING", *scheduler])
+    return 0
+
+
+def _retry(_: argparse.Namespace) -> int:
+    from worker.celery import parts
+    from worker.upkeep.retry import retry
+
+    tried, failed = retry(parts())
+    sys.stdout.write(f"{tried} tried, {failed} failed again\n")
+    return 1 if failed else 0
+
+
+def _recount(options: argparse.Namespace) -> int:
+    from worker.celery import parts
+    from worker.upkeep import recount
+
+    for name in recount.announce(options.owner_url):
+        sys.stdout.write(f"new counter: {name}\n")
+    with Progress() as bar:
+        task = bar.add_task("recounting", total=recount.outstanding(parts()) or None)
+        for done in recount.recount(parts(), everything=options.all):
+            bar.advance(task, done)
+    recount.complete(options.owner_url)
+    return 0
+
+
+_VERBS = {"run": _run, "beat": _beat, "retry": _retry, "recount": _recount}
+
+if __name__ == "__main__":
+    raise SystemExit(main())

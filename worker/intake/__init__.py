@@ -1,0 +1,1 @@
+"""A wake-up or a sealed Draft arrives."""

@@ -1,0 +1,1 @@
+"""A Draft is made safe and countable: open, redact, count. No storage here."""

@@ -1,0 +1,87 @@
+"""Claimed inbox rows -> entries ready to file: opened, redacted, counted, in one batch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from foreword.draft import Draft
+from foreword.entry import Entry
+from foreword.errors import SealError
+from foreword.instant import to_wire
+from foreword.render import render_row
+from foreword.seal import Opener
+from worker.steps.count import count
+from worker.steps.redact import redact
+from worker.steps.redaction import Redactor
+from worker.stores.ledger import Claimed, Failure
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Entries to file with the inbox rows they come from, and the rows that cannot be filed."""
+
+    claimed: list[Claimed]
+    entries: list[Entry]
+    failures: list[Failure]
+
+
+def prepare(rows: Sequence[Claimed], opener: Opener, redactor: Redactor) -> Prepared:
+    """A Draft that cannot be opened or read fails alone; the rest goes on."""
+    kept: list[tuple[Claimed, Draft]] = []
+    failures: list[Failure] = []
+    for row in rows:
+        try:
+            kept.append((row, redact(Draft.from_bytes(opener.open(row.sealed)), redactor)))
+        except SealError as error:
+            failures.append(Failure(claimed=row, reason=error.message))
+        except (ValueError, TypeError, KeyError):
+            failures.append(Failure(claimed=row, reason="The Draft is not one this version can read."))
+    drafts = [draft for _, draft in kept]
+    costs = count([draft.content for draft in drafts])
+    row_costs = count([rendered(row.id, draft, row.accepted_at) for row, draft in kept])
+    entries = [
+        _entry(row, draft, cost, row_cost)
+        for (row, draft), cost, row_cost in zip(kept, costs, row_costs, strict=True)
+    ]
+    return Prepared([row for row, _ in kept], entries, failures)
+
+
+def rendered(entry_id: str, draft: Draft, created_at: int) -> str:
+    """The prompt row of a Draft, whose cost is kept."""
+    return rendered_row(
+        entry_id=entry_id,
+        kind=draft.kind,
+        content=draft.content,
+        observed_at=draft.observed_at if draft.observed_at is not None else created_at,
+        confidence=draft.confidence,
+    )
+
+
+def rendered_row(*, entry_id: str, kind: str, content: str, observed_at: int, confidence: float) -> str:
+    """The prompt row of an entry; ``observed_at`` in milliseconds."""
+    return render_row(
+        kind=kind, id=entry_id, content=content, observed=to_wire(observed_at)[:10], confidence=confidence
+    )
+
+
+def _entry(row: Claimed, draft: Draft, costs: tuple[int, ...], row_costs: tuple[int, ...]) -> Entry:
+    return Entry(
+        scope=row.scope,
+        seq=row.seq,
+        id=row.id,
+        content=draft.content,
+        tags=draft.tags,
+        kind=draft.kind,
+        confidence=draft.confidence,
+        pinned=draft.pinned,
+        metadata=draft.metadata,
+        source=draft.source,
+        speaker=draft.speaker,
+        conversation=draft.conversation,
+        links=draft.links,
+        supersedes=draft.supersedes,
+        created_at=row.accepted_at,
+        observed_at=draft.observed_at if draft.observed_at is not None else row.accepted_at,
+        expires_at=draft.expires_at,
+        costs=costs,
+        row_costs=row_costs,
+    )

@@ -1,0 +1,119 @@
+"""Does this look made up by a machine, or typed as a password? Judgements on short byte strings."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from operator import ne
+
+import re2
+
+_CLASS = bytes(
+    ord("a")
+    if 97 <= code <= 122
+    else ord("A")
+    if 65 <= code <= 90
+    else ord("0")
+    if 48 <= code <= 57
+    else ord("-")
+    for code in range(256)
+)
+_LATIN1 = re2.Options()
+_LATIN1.encoding = re2.Options.Encoding.LATIN1
+
+UUID = re2.compile(rb"(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", _LATIN1)
+_ULID = re2.compile(rb"^[0-7][0-9A-HJKMNP-TV-Z]{25}$", _LATIN1)
+_HEX = re2.compile(rb"(?i)^[0-9a-f]+$", _LATIN1)
+_FETCHERS = (
+    "self|this|os|process|env|secrets?|vault|config|settings|ctx|req|request|params|props|getenv|import|args|var|data"
+    "|local|module|each|options|opts|credentials?|event|response|res|user|session"
+)
+_CODE = re2.compile(
+    (
+        r"(?i)^(?:[$%]\{?|<[a-z/]|\{\{|\{[a-z_]*\}$|\$\(|\(|\[|@\w+@$|[|>][+-]?$|(?:https?|file|arn):|\.{1,2}/|\\[bdsw]"
+        rf"|(?:{_FETCHERS})\s?[.(\[]|[a-z_][\w.]*\(|\w+(?:\.[a-z_]\w*)*\[|(?:function|lambda|async|await|new)\b)"
+    ).encode(),
+    _LATIN1,
+)
+_STAND_INS = (
+    "null|none|nil|true|false|undefined|void|empty|string|str|text|number|int|bool(?:ean)?|object|any|bytes?|required"
+    "|optional|disabled?|enabled?|hidden|default|unknown|n/?a|tbd|todo|secret|token|key|value|pass|password|passwd"
+    "|passphrase|username|user|api[_-]?key|input|field|auto|yes|no|on|off|prompt|ask|bearer|basic"
+)
+_PLACEHOLDER = re2.compile(
+    (
+        rf"(?i)(?:^(?:{_STAND_INS}|\[.{{0,40}}\]|[_\W]+)[,;]?$"
+        r"|x{4,}|\*{3,}|#{4,}|\.{3,}|_{5,}|-{5,}|\?{3,}|<[^>]*>|\$\{|\{\{"
+        r"|example|placeholder|redacted|change[_-]?(?:me|it|this)|replace[_-]?(?:me|with|this)|dummy|fixme"
+        r"|your[_ .-]|\bmy[_-](?:secret|token|key|pass|api)|[_ .-]here\b|insert[_ .-]"
+        r"|^(?:abc|test|foo|sample|fake|demo)(?:[_ .-]?(?:abc|123|test|key|token|secret|value|pass(?:word)?|api|[0-9]{1,4}))*$"
+        r"|^[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|secret|token|key|pass)$)"
+    ).encode(),
+    _LATIN1,
+)
+
+
+def entropy(value: bytes) -> float:
+    """Shannon entropy in bits a byte."""
+    size = len(value)
+    return -sum(n / size * math.log2(n / size) for n in Counter(value).values()) if size else 0.0
+
+
+def is_placeholder(value: bytes) -> bool:
+    """Stands for a value, or is code that fetches one, or repeats one character."""
+    return len(set(value)) <= 3 or _CODE.match(value) is not None or _PLACEHOLDER.search(value) is not None
+
+
+def is_identifier_of_things(value: bytes) -> bool:
+    """A UUID or a ULID: names rows, and now and then opens doors."""
+    return UUID.match(value) is not None or _ULID.match(value) is not None
+
+
+def is_hex(value: bytes) -> bool:
+    return _HEX.match(value) is not None
+
+
+def restless(value: bytes) -> float:
+    """Share of neighbours of unlike class (lower, upper, digit, other): .6 in base 62, .45 in hex, .4 in
+    base 36, under .3 in what people write."""
+    shape = value.translate(_CLASS)
+    return sum(map(ne, shape, shape[1:])) / (len(shape) - 1) if len(shape) > 1 else 0.0
+
+
+def is_random(value: bytes) -> bool:
+    """Long enough, letters and digits thoroughly mixed: nobody would type it."""
+    size = len(value)
+    if size < 12 or len(set(value)) < 7:
+        return False
+    shape = value.translate(_CLASS)
+    digits = shape.count(b"0")
+    lower, upper = shape.count(b"a"), shape.count(b"A")
+    if not lower and not upper:
+        return False
+    if digits == 0:
+        return size >= 20 and min(lower, upper) >= size // 5 and restless(value) >= 0.4
+    if digits > size * 0.85 or (digits < 2 and not (lower and upper)):
+        return False
+    floor = 0.34 if lower and upper else 0.22
+    return restless(value) >= floor and not _wordy(shape, size)
+
+
+def _wordy(shape: bytes, size: int) -> bool:
+    """Most of it is long runs of small letters, as in words joined by marks or numbers."""
+    return sum(len(run) for run in _runs(shape) if len(run) >= 6) > size * 0.5
+
+
+def _runs(shape: bytes) -> list[bytes]:
+    return shape.replace(b"A", b" ").replace(b"0", b" ").replace(b"-", b" ").split()
+
+
+def is_passwordlike(value: bytes) -> bool:
+    """At least two kinds of characters, as passwords have and plain words have not."""
+    shape = value.translate(_CLASS)
+    kinds = (
+        (b"a" in shape)
+        + (b"A" in shape[1:])
+        + (b"0" in shape)
+        + (b"-" in shape.strip(b"-")[:-1] or shape.endswith(b"-"))
+    )
+    return kinds >= 2 and (b"a" in shape or b"A" in shape or b"\x80" in value)

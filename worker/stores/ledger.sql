@@ -1,0 +1,111 @@
+-- name: begin
+SELECT set_config('foreword.tenant', %(tenant)s::text, true)
+
+-- name: policy
+SELECT secrets_version, pii FROM tenants WHERE tenant_id = current_tenant() FOR SHARE
+
+-- name: secrets
+SELECT secret_id, sealed FROM secrets WHERE tenant_id = current_tenant() ORDER BY secret_id
+
+-- name: claim
+SELECT i.scope_id, s.memory_ref, i.seq, i.id, i.sealed, i.accepted_at
+FROM inbox i JOIN scopes s USING (tenant_id, scope_id)
+WHERE i.tenant_id = current_tenant() AND i.failed_at IS NULL
+ORDER BY i.seq
+LIMIT %(limit)s
+FOR UPDATE OF i SKIP LOCKED
+
+-- name: fail
+UPDATE inbox SET failed_at = clock_timestamp(), reason = f.reason
+FROM json_to_recordset(%(failures)s) AS f (seq bigint, reason text)
+WHERE inbox.tenant_id = current_tenant() AND inbox.seq = f.seq AND inbox.scope_id = ANY (%(scopes)s)
+
+-- name: lock_scopes
+SELECT scope_id FROM scopes WHERE tenant_id = current_tenant() AND scope_id = ANY (%(scopes)s)
+ORDER BY scope_id FOR NO KEY UPDATE
+
+-- name: file
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(entries)s) AS g (
+        scope_id bigint, seq bigint, id text, content text, tags text[], kind text, confidence real,
+        pinned boolean, metadata jsonb, source text, speaker text, conversation text, links jsonb,
+        supersedes text[], observed_at timestamptz, created_at timestamptz, expires_at timestamptz,
+        costs integer[], row_costs integer[])
+), replaced AS (
+    INSERT INTO supersessions (tenant_id, scope_id, old_id, new_id)
+    SELECT DISTINCT current_tenant(), scope_id, old_id, id
+    FROM given, unnest(supersedes) AS old_id
+    WHERE old_id <> id
+    ON CONFLICT DO NOTHING
+), kept AS (
+    INSERT INTO entries (
+        tenant_id, scope_id, seq, id, content, tags, kind, confidence, pinned, metadata, source, speaker,
+        conversation, links, supersedes, observed_at, created_at, expires_at, superseded, costs, row_costs)
+    SELECT current_tenant(), g.scope_id, g.seq, g.id, g.content, g.tags, g.kind, g.confidence, g.pinned,
+           g.metadata, g.source, g.speaker, g.conversation, g.links, g.supersedes, g.observed_at,
+           g.created_at, g.expires_at,
+           EXISTS (SELECT FROM supersessions x WHERE x.tenant_id = current_tenant()
+                   AND x.scope_id = g.scope_id AND x.old_id = g.id)
+           OR EXISTS (SELECT FROM given n WHERE n.scope_id = g.scope_id AND n.id <> g.id
+                      AND g.id = ANY (n.supersedes)),
+           g.costs, g.row_costs
+    FROM given g
+    ORDER BY g.seq
+    RETURNING scope_id, id, seq, tags, superseded
+), tagged AS (
+    INSERT INTO entry_tags (tenant_id, scope_id, tag, seq, id)
+    SELECT current_tenant(), scope_id, tag, seq, id FROM kept, unnest(tags) AS tag
+), cleared AS (
+    DELETE FROM inbox i USING kept k
+    WHERE i.tenant_id = current_tenant() AND i.scope_id = k.scope_id AND i.seq = k.seq
+), told AS (
+    INSERT INTO events (tenant_id, scope_id, type, ids)
+    SELECT current_tenant(), scope_id, 'memory.written', array_agg(id ORDER BY seq)
+    FROM kept GROUP BY scope_id
+)
+SELECT scope_id, seq, superseded FROM kept
+
+-- name: supersede
+UPDATE entries e SET superseded = true
+FROM unnest(%(scopes)s::bigint[], %(olds)s::text[]) AS old (scope_id, id)
+WHERE e.tenant_id = current_tenant() AND e.scope_id = old.scope_id AND e.id = old.id AND NOT e.superseded
+RETURNING e.scope_id, e.seq
+
+-- name: advance
+UPDATE scopes s SET version = version + 1, active = active + g.added
+FROM unnest(%(scopes)s::bigint[], %(added)s::bigint[]) AS g (scope_id, added)
+WHERE s.tenant_id = current_tenant() AND s.scope_id = g.scope_id
+
+-- name: summaries
+SELECT s.scope_id, s.version,
+       s.active - (SELECT count(*) FROM entries e
+                   WHERE e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id
+                     AND e.expires_at <= %(now)s AND NOT e.superseded) AS live,
+       ARRAY(SELECT e.expires_at FROM entries e
+             WHERE e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id
+               AND e.expires_at > %(now)s AND NOT e.superseded
+             ORDER BY e.expires_at LIMIT %(most)s) AS expiries
+FROM scopes s
+WHERE s.tenant_id = current_tenant() AND s.scope_id = ANY (%(scopes)s)
+
+-- name: newest
+SELECT e.scope_id, e.seq, e.id, e.content, e.tags, e.created_at, e.expires_at, e.costs
+FROM unnest(%(scopes)s::bigint[]) AS wanted (scope_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM entries e
+    WHERE e.tenant_id = current_tenant() AND e.scope_id = wanted.scope_id AND NOT e.superseded
+      AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
+    ORDER BY e.seq DESC
+    LIMIT %(limit)s
+) e
+
+-- name: scope
+SELECT scope_id FROM scopes WHERE tenant_id = current_tenant() AND memory_ref = %(ref)s
+
+-- name: find_key
+SELECT hash, scopes, ref_glob FROM find_key(%(tenant)s, %(key_id)s)
+
+-- name: accept
+SELECT * FROM accept_drafts(
+    ARRAY[%(ref)s]::text[], ARRAY[%(id)s]::text[], ARRAY[%(digest)s]::bytea[], ARRAY[%(sealed)s]::bytea[],
+    ARRAY[NULL]::timestamptz[])

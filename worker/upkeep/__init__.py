@@ -1,0 +1,1 @@
+"""What runs later, on its own schedule: sweep, expire, rebuild, recount, re-redact."""

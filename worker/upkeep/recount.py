@@ -1,0 +1,99 @@
+"""Brings stored costs up to the registry: what ``foreword recount`` runs after a counter was added.
+
+Resumable, since a row that has all its costs is not touched again; reads go on meanwhile and refuse the new
+counter until it is complete.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+
+from foreword.counters import COUNTERS
+from foreword.instant import from_datetime
+from foreword.scope import Scope
+from worker.parts import Parts
+from worker.steps.count import count
+from worker.steps.prepare import rendered_row
+from worker.stores.ledger import Filing
+
+_BATCH = 200
+
+
+def announce(owner_url: str) -> list[str]:
+    """Writes registry entries the ledger does not know, as incomplete; their names. Runs as the owner."""
+    with psycopg.connect(owner_url) as conn:
+        known = {name for (name,) in conn.execute("SELECT name FROM counters")}
+        fresh = [spec for spec in COUNTERS.values() if spec.name not in known]
+        for spec in fresh:
+            conn.execute("INSERT INTO counters VALUES (%s, %s, false)", (spec.ordinal, spec.name))
+    return [spec.name for spec in fresh]
+
+
+def outstanding(parts: Parts) -> int:
+    """Entries of all tenants that lack a cost."""
+    total = 0
+    for tenant in parts.ledger.across_tenants("all_tenants"):
+        with parts.ledger.transaction(tenant["tenant_id"]) as filing:
+            found = filing.run("incomplete", of="upkeep", counters=len(COUNTERS)).fetchone()
+            total += 0 if found is None else found["n"]
+    return total
+
+
+def recount(parts: Parts, *, everything: bool = False) -> Iterator[int]:
+    """Recounts batch by batch, yielding the size of each; ``everything`` takes complete entries too."""
+    for tenant in parts.ledger.across_tenants("all_tenants"):
+        yield from _tenant(tenant["tenant_id"], parts, everything)
+
+
+def complete(owner_url: str) -> None:
+    """Lets reads ask for every counter; call it when nothing is outstanding. Runs as the owner."""
+    with psycopg.connect(owner_url) as conn:
+        conn.execute("UPDATE counters SET complete = true")
+
+
+def _tenant(tenant: int, parts: Parts, everything: bool) -> Iterator[int]:
+    after = (0, "")
+    while True:
+        with parts.ledger.transaction(tenant) as filing:
+            rows = filing.run(
+                "uncounted",
+                of="upkeep",
+                scope_id=after[0],
+                id=after[1],
+                counters=len(COUNTERS),
+                everything=everything,
+                limit=_BATCH,
+            ).fetchall()
+            scopes = list(dict.fromkeys(Scope(tenant, row["memory_ref"]) for row in rows))
+            if rows:
+                parts.hot_view.open(scopes)
+                _rewrite(filing, rows)
+        if not rows:
+            return
+        parts.hot_view.void(scopes)
+        after = (rows[-1]["scope_id"], rows[-1]["id"])
+        yield len(rows)
+
+
+def _rewrite(filing: Filing, rows: list[dict[str, Any]]) -> None:
+    costs = count([row["content"] for row in rows])
+    row_costs = count(
+        [
+            rendered_row(
+                entry_id=row["id"],
+                kind=row["kind"],
+                content=row["content"],
+                observed_at=from_datetime(row["observed_at"]),
+                confidence=row["confidence"],
+            )
+            for row in rows
+        ]
+    )
+    entries = [
+        {"scope_id": row["scope_id"], "id": row["id"], "costs": list(cost), "row_costs": list(row_cost)}
+        for row, cost, row_cost in zip(rows, costs, row_costs, strict=True)
+    ]
+    filing.run("lock_scopes", of="upkeep", scopes=sorted({row["scope_id"] for row in rows}))
+    filing.run("recount", of="upkeep", entries=json.dumps(entries))

@@ -1,0 +1,85 @@
+"""After a secret is registered: what is already filed passes the gate again, and is counted again."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from foreword import instant
+from foreword.draft import Draft
+from foreword.scope import Scope
+from worker.parts import Parts
+from worker.steps.count import count
+from worker.steps.prepare import rendered
+from worker.steps.redact import redact
+from worker.stores.ledger import Filing
+
+_BATCH = 200
+
+
+def resweep_step(tenant: int, resume: dict[str, Any], parts: Parts) -> tuple[float, dict[str, Any] | None]:
+    """One batch of a tenant's entries: progress (0..1) and where the next batch starts, None at the end."""
+    with parts.ledger.transaction(tenant) as filing:
+        version, pii = filing.policy()
+        redactor = parts.redactors.get(tenant, version, pii, filing.secrets)
+        rows = filing.run(
+            "next_entries",
+            of="upkeep",
+            scope_id=resume.get("scopeId", 0),
+            id=resume.get("id", ""),
+            limit=_BATCH,
+        ).fetchall()
+        changed = [
+            (row, clean)
+            for row in rows
+            if (clean := redact(draft := _draft(row), redactor)) != replace(draft, speaker=clean.speaker)
+            or clean.speaker != row["speaker"]
+        ]
+        scopes = list(dict.fromkeys(Scope(tenant, row["memory_ref"]) for row, _ in changed))
+        if changed:
+            parts.hot_view.open(scopes)
+            _rewrite(filing, changed)
+        size = filing.run("size", of="upkeep").fetchone()
+    if scopes:
+        parts.hot_view.void(scopes)
+    if len(rows) < _BATCH:
+        return 1.0, None
+    done = resume.get("done", 0) + len(rows)
+    total = max(done, 1 if size is None else size["n"])
+    return done / total, {"scopeId": rows[-1]["scope_id"], "id": rows[-1]["id"], "done": done}
+
+
+def _draft(row: dict[str, Any]) -> Draft:
+    return Draft(
+        memory_ref=row["memory_ref"],
+        content=row["content"],
+        tags=tuple(row["tags"]),
+        kind=row["kind"],
+        confidence=row["confidence"],
+        metadata=row["metadata"],
+        source=row["source"],
+        speaker=row["speaker"],
+        conversation=row["conversation"],
+        observed_at=instant.from_datetime(row["observed_at"]),
+    )
+
+
+def _rewrite(filing: Filing, changed: list[tuple[dict[str, Any], Draft]]) -> None:
+    costs = count([draft.content for _, draft in changed])
+    row_costs = count([rendered(row["id"], draft, 0) for row, draft in changed])
+    filing.run("lock_scopes", of="upkeep", scopes=sorted({row["scope_id"] for row, _ in changed}))
+    entries = [
+        {
+            "scope_id": row["scope_id"],
+            "id": row["id"],
+            "content": draft.content,
+            "tags": list(draft.tags),
+            "metadata": draft.metadata,
+            "source": draft.source,
+            "speaker": draft.speaker,
+            "conversation": draft.conversation,
+            "costs": list(cost),
+            "row_costs": list(row_cost),
+        }
+        for (row, draft), cost, row_cost in zip(changed, costs, row_costs, strict=True)
+    ]
+    filing.run("rewrite", of="upkeep", entries=json.dumps(entries))

@@ -1,0 +1,117 @@
+-- name: tenants_with_work
+SELECT tenant_id, drafts, jobs FROM tenants_with_work()
+
+-- name: all_tenants
+SELECT tenant_id FROM all_tenants()
+
+-- name: expired_scopes
+SELECT s.scope_id, s.memory_ref FROM scopes s
+WHERE s.tenant_id = current_tenant() AND EXISTS (
+    SELECT FROM entries e WHERE e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id
+    AND e.expires_at <= %(now)s)
+LIMIT 500
+
+-- name: purge_expired
+WITH gone AS (
+    DELETE FROM entries WHERE tenant_id = current_tenant() AND scope_id = ANY (%(scopes)s)
+      AND expires_at <= %(now)s
+    RETURNING scope_id, id, superseded
+), taken AS (
+    UPDATE receipts r SET removed_at = clock_timestamp() FROM gone g
+    WHERE r.tenant_id = current_tenant() AND r.scope_id = g.scope_id AND r.id = g.id
+), counted AS (
+    UPDATE scopes s SET active = s.active - c.shown
+    FROM (SELECT scope_id, count(*) FILTER (WHERE NOT superseded) AS shown FROM gone GROUP BY scope_id) c
+    WHERE s.tenant_id = current_tenant() AND s.scope_id = c.scope_id
+)
+SELECT count(*) AS n FROM gone
+
+-- name: purge_receipts
+DELETE FROM receipts WHERE tenant_id = current_tenant() AND removed_at < %(before)s
+
+-- name: purge_events
+DELETE FROM events WHERE tenant_id = current_tenant() AND at < %(before)s
+
+-- name: failed
+SELECT count(*) AS n FROM inbox WHERE tenant_id = current_tenant() AND failed_at IS NOT NULL
+
+-- name: retry
+UPDATE inbox SET failed_at = NULL, reason = NULL
+WHERE tenant_id = current_tenant() AND failed_at IS NOT NULL
+RETURNING seq
+
+-- name: next_job
+SELECT job_id, kind, params, resume FROM jobs
+WHERE tenant_id = current_tenant() AND status IN ('queued', 'running')
+ORDER BY created_at
+LIMIT 1
+FOR UPDATE SKIP LOCKED
+
+-- name: advance_job
+UPDATE jobs SET status = 'running', progress = %(progress)s, resume = %(resume)s, updated_at = now()
+WHERE tenant_id = current_tenant() AND job_id = %(job_id)s AND status IN ('queued', 'running')
+
+-- name: end_job
+UPDATE jobs SET status = %(status)s, progress = 1, error = %(error)s, updated_at = now()
+WHERE tenant_id = current_tenant() AND job_id = %(job_id)s AND status IN ('queued', 'running')
+
+-- name: size
+SELECT count(*) AS n FROM entries WHERE tenant_id = current_tenant()
+
+-- name: next_entries
+SELECT e.*, s.memory_ref
+FROM entries e JOIN scopes s USING (tenant_id, scope_id)
+WHERE e.tenant_id = current_tenant() AND (e.scope_id, e.id) > (%(scope_id)s, %(id)s::text)
+ORDER BY e.scope_id, e.id
+LIMIT %(limit)s
+
+-- name: rewrite
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(entries)s) AS g (
+        scope_id bigint, id text, content text, tags text[], metadata jsonb, source text, speaker text,
+        conversation text, costs integer[], row_costs integer[])
+), written AS (
+    UPDATE entries e SET content = g.content, tags = g.tags, metadata = g.metadata, source = g.source,
+           speaker = g.speaker, conversation = g.conversation, costs = g.costs, row_costs = g.row_costs
+    FROM given g
+    WHERE e.tenant_id = current_tenant() AND e.scope_id = g.scope_id AND e.id = g.id
+    RETURNING e.scope_id, e.id, e.seq, e.tags
+), untagged AS (
+    DELETE FROM entry_tags t USING written w
+    WHERE t.tenant_id = current_tenant() AND t.scope_id = w.scope_id AND t.id = w.id AND t.tag <> ALL (w.tags)
+), tagged AS (
+    INSERT INTO entry_tags (tenant_id, scope_id, tag, seq, id)
+    SELECT current_tenant(), scope_id, tag, seq, id FROM written, unnest(tags) AS tag
+    ON CONFLICT DO NOTHING
+)
+UPDATE scopes SET version = version + 1
+WHERE tenant_id = current_tenant() AND scope_id IN (SELECT scope_id FROM written)
+
+-- name: incomplete
+SELECT count(*) AS n FROM entries
+WHERE tenant_id = current_tenant() AND cardinality(costs) < %(counters)s
+
+-- name: uncounted
+SELECT e.scope_id, e.id, e.content, e.kind, e.confidence, e.observed_at, s.memory_ref
+FROM entries e JOIN scopes s USING (tenant_id, scope_id)
+WHERE e.tenant_id = current_tenant() AND (e.scope_id, e.id) > (%(scope_id)s, %(id)s::text)
+  AND (cardinality(e.costs) < %(counters)s OR %(everything)s)
+ORDER BY e.scope_id, e.id
+LIMIT %(limit)s
+
+-- name: recount
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(entries)s) AS g (
+        scope_id bigint, id text, costs integer[], row_costs integer[])
+), written AS (
+    UPDATE entries e SET costs = g.costs, row_costs = g.row_costs
+    FROM given g
+    WHERE e.tenant_id = current_tenant() AND e.scope_id = g.scope_id AND e.id = g.id
+    RETURNING e.scope_id
+)
+UPDATE scopes SET version = version + 1
+WHERE tenant_id = current_tenant() AND scope_id IN (SELECT scope_id FROM written)
+
+-- name: lock_scopes
+SELECT scope_id FROM scopes WHERE tenant_id = current_tenant() AND scope_id = ANY (%(scopes)s)
+ORDER BY scope_id FOR NO KEY UPDATE
