@@ -68,6 +68,8 @@ def _checked_url(url: str) -> str:
         raise ConfigurationError("The URL of the server is not a URL.") from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ConfigurationError("The URL of the server must start with http:// or https://.")
+    if parsed.port is not None and not 0 < parsed.port < 1 << 16:
+        raise ConfigurationError("The URL of the server has a port that is none.")
     return url.rstrip("/")
 
 
