@@ -20,29 +20,14 @@ from foreword import instant, running
 from foreword.draft import parse_draft
 from foreword.errors import ConfigurationError, Unavailable, ValidationError
 from foreword.ids import uuid7
-from foreword.keys import BROKER_PREFIX
 from foreword.seal import Sealer
+from foreword.wake import QUEUE, TaskName, celery_app
 
-TASK = "foreword.accept"
-QUEUE = "foreword.drain"
-
+_TASK: TaskName = "foreword.accept"
 _INSTEAD_OF_ARGUMENTS = "(sealed)"
 _RETRIES = {"max_retries": 2, "interval_start": 0.1, "interval_step": 0.3, "interval_max": 1.0}
-_REDIS_OPTIONS = {
-    "global_keyprefix": BROKER_PREFIX,
-    "socket_connect_timeout": 3.0,
-    "socket_timeout": 5.0,
-}
-_AMQP_OPTIONS = {"confirm_publish": True}
-_OPTIONS = {
-    "redis": _REDIS_OPTIONS,
-    "rediss": _REDIS_OPTIONS,
-    "redis+socket": _REDIS_OPTIONS,
-    "sentinel": _REDIS_OPTIONS,
-    "amqp": _AMQP_OPTIONS,
-    "amqps": _AMQP_OPTIONS,
-    "pyamqp": _AMQP_OPTIONS,
-}
+_REDIS_SCHEMES = ("redis", "rediss", "redis+socket", "sentinel")
+_AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 
 
 def enqueue(
@@ -101,7 +86,7 @@ def _payload(api_key: str, draft: Mapping[str, Any]) -> bytes:
 def _send(broker: str, sealed: str) -> None:
     try:
         _app(broker, os.getpid()).send_task(
-            TASK,
+            _TASK,
             args=[sealed],
             queue=QUEUE,
             ignore_result=True,
@@ -117,15 +102,14 @@ def _send(broker: str, sealed: str) -> None:
 @cache
 def _app(broker: str, _process: int) -> Celery:
     """One app a broker and process: connections do not survive a fork."""
-    options = _OPTIONS.get(urlsplit(broker).scheme)
-    if options is None:
-        raise ConfigurationError(f"A broker URL starts with one of {', '.join(_OPTIONS)}.")
-    app = Celery("foreword-runtime", broker=broker, set_as_current=False)
+    scheme = urlsplit(broker).scheme
+    if scheme not in _REDIS_SCHEMES + _AMQP_SCHEMES:
+        raise ConfigurationError(f"A broker URL starts with {', '.join(_REDIS_SCHEMES + _AMQP_SCHEMES)}.")
+    app = celery_app("foreword-runtime", broker)
+    ours = {"socket_timeout": 5.0} if scheme in _REDIS_SCHEMES else {"confirm_publish": True}
     app.conf.update(
         broker_write_url=broker,  # else CELERY_BROKER_URL, which may be the runtime's own, would win
-        broker_transport_options=options,
+        broker_transport_options=app.conf.broker_transport_options | ours,
         broker_connection_timeout=3.0,
-        task_ignore_result=True,
-        task_serializer="json",
     )
     return app

@@ -1,6 +1,7 @@
 """``python -m worker run | beat | recount | retry``."""
 
 import argparse
+import os
 import sys
 
 from rich.progress import Progress
@@ -17,7 +18,12 @@ def main(argv: list[str] | None = None) -> int:
     verbs.add_parser("retry", help="give failed Drafts another try")
     recount = verbs.add_parser("recount", help="bring stored costs up to the counters of this version")
     recount.add_argument("--all", action="store_true", help="recount complete entries too")
-    recount.add_argument("--owner-url", required=True, help="database URL of the ledger's owner")
+    recount.add_argument(
+        "--owner-url",
+        default=os.environ.get("FOREWORD_OWNER_URL"),
+        required="FOREWORD_OWNER_URL" not in os.environ,
+        help="database URL of the ledger's owner; FOREWORD_OWNER_URL keeps it out of the process list",
+    )
     options = parser.parse_args(argv)
     try:
         return _VERBS[options.verb](options)

@@ -66,14 +66,14 @@ def up(host: str, port: int, data_dir: Path, ready_file: Path | None, workers: i
 def _become(*command: str, environment: dict[str, str] | None = None) -> None:
     sys.stdout.flush()
     os.execve(  # noqa: S606
-        sys.executable, [sys.executable, "-m", *command], environment or dict(os.environ)
+        sys.executable, [sys.executable, "-P", "-m", *command], environment or dict(os.environ)
     )
 
 
 def _worker_environment(data_dir: Path) -> dict[str, str]:
-    """The caller's settings, else those of a worker of the product running on the data folder."""
+    """The settings of a worker of the product on the data folder, unless the caller names another ledger."""
     here = running.find(data_dir)
-    if "FOREWORD_DATABASE_URL" in os.environ or here is None:
+    if here is None or os.environ.get("FOREWORD_DATABASE_URL") not in (None, "", here.database_url):
         return dict(os.environ)
     from foreword.embedded.credentials import Credentials
     from foreword.embedded.environment import Environment
@@ -125,30 +125,35 @@ def beat(args: tuple[str, ...]) -> None:
     _become("worker", "beat", *args)
 
 
-@click.command(context_settings=_PASSED_ON)
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def recount(args: tuple[str, ...]) -> None:
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="Count complete entries again too.")
+@options.database_url
+@options.data_dir
+def recount(everything: bool, database_url: str | None, data_dir: Path) -> None:
     """Count what is filed in counters that are new; resumes where it was stopped.
+
+    Reads go on meanwhile and refuse a new counter until it is complete.
 
     \b
     Examples
       foreword recount
-      foreword recount -- --help    (its own options; all are passed on)
+      foreword recount --all
     """
-    _become("worker", "recount", *args, environment=_worker_environment(running.default_folder()))
+    owner = options.ledger(database_url, data_dir)
+    environment = _worker_environment(data_dir) | {"FOREWORD_OWNER_URL": owner}
+    _become("worker", "recount", *(["--all"] if everything else []), environment=environment)
 
 
-@click.command(context_settings=_PASSED_ON)
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def retry(args: tuple[str, ...]) -> None:
+@click.command()
+@options.data_dir
+def retry(data_dir: Path) -> None:
     """Give Drafts that failed to a worker again.
 
     \b
     Examples
       foreword retry
-      foreword retry -- --help    (its own options; all are passed on)
     """
-    _become("worker", "retry", *args, environment=_worker_environment(running.default_folder()))
+    _become("worker", "retry", environment=_worker_environment(data_dir))
 
 
 COMMANDS = (up, shim, worker, beat, recount, retry)

@@ -17,6 +17,7 @@ from foreword import handoff
 from foreword.errors import ConfigurationError, Unavailable, ValidationError
 from foreword.keys import BROKER_PREFIX
 from foreword.seal import Opener, new_secret_key, public_key
+from foreword.wake import QUEUE
 from tests.services import Services
 
 _CANARY = "canary-of-the-draft"
@@ -50,7 +51,7 @@ def test_a_worker_can_open_what_was_queued(
     """The one message on the queue is the task by name with one argument: the sealed key and Draft."""
     draft = {"memoryRef": "a", "content": _CANARY, "tags": ("t",)}
     entry_id = _enqueue(services, opening_key, draft)
-    (raw,) = broker.lrange(BROKER_PREFIX + handoff.QUEUE, 0, -1)
+    (raw,) = broker.lrange(BROKER_PREFIX + QUEUE, 0, -1)
     message = json.loads(raw)
     assert message["headers"]["task"] == "foreword.accept"
     args, kwargs, _ = json.loads(base64.b64decode(message["body"]))
@@ -68,7 +69,7 @@ def test_the_broker_never_sees_the_text(
 ) -> None:
     """Neither the Draft nor the key is in the queued message: plain, in base64, or in a header's repr."""
     _enqueue(services, opening_key, {"memoryRef": "a", "content": _CANARY})
-    (raw,) = broker.lrange(BROKER_PREFIX + handoff.QUEUE, 0, -1)
+    (raw,) = broker.lrange(BROKER_PREFIX + QUEUE, 0, -1)
     body = base64.b64decode(json.loads(raw)["body"])
     sealed = base64.b64decode(json.loads(body)[0][0])
     for layer in (raw, body, sealed):
@@ -101,7 +102,7 @@ def test_the_runtimes_own_celery_is_left_alone(
         assert current_app.main == "own"
     finally:
         before.set_current()
-    assert broker.llen(BROKER_PREFIX + handoff.QUEUE) == 1
+    assert broker.llen(BROKER_PREFIX + QUEUE) == 1
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_what_no_worker_would_take_is_not_queued(
     """A Draft that breaks the contract is refused here, before anything is sent."""
     with pytest.raises(ValidationError):
         _enqueue(services, opening_key, draft)
-    assert broker.llen(BROKER_PREFIX + handoff.QUEUE) == 0
+    assert broker.llen(BROKER_PREFIX + QUEUE) == 0
 
 
 def test_a_broker_that_is_away_is_said(opening_key: str) -> None:
@@ -186,7 +187,7 @@ send()
         timeout=30,
         env=dict(os.environ),
     )
-    assert broker.llen(BROKER_PREFIX + handoff.QUEUE) == 3
+    assert broker.llen(BROKER_PREFIX + QUEUE) == 3
 
 
 def test_the_name_is_the_function_however_often_it_is_used() -> None:
