@@ -277,6 +277,17 @@ def test_a_cut_block_counts_what_it_left_out() -> None:
     assert advisory_row(13) in cut
 
 
+def test_frame_and_advisory_are_paid_to_the_last_character() -> None:
+    """At every budget the cut block is within it, and at the block's own cost it is whole."""
+    ready = block_of(["tea"] * 12, omitted=99)
+    for max_tokens in range(1, len(ready)):
+        budget = InjectionBudget(max_tokens=max_tokens, max_entries=99, counter="chars")
+        assert len(budget.apply_to_text(ready)) <= max_tokens
+    assert (
+        InjectionBudget(max_tokens=len(ready), max_entries=99, counter="chars").apply_to_text(ready) == ready
+    )
+
+
 def test_no_frame_without_a_memory() -> None:
     """When no row fits there is no header, no frame and no text, not an empty frame counted as memory."""
     budget = InjectionBudget(max_tokens=20)
