@@ -75,11 +75,6 @@ class Walk:
         """Whether no further row can be kept or passed over, so that nothing more need be fetched."""
         return self._ended is not None or self._full is not None
 
-    @property
-    def visited(self) -> int:
-        """Rows behind the cursor so far."""
-        return self._visited
-
     def feed(self, costs: Iterable[int]) -> bool:
         """Walk on over ``costs``; ``True`` while further rows could still be kept or passed over."""
         for cost in costs:
@@ -167,8 +162,7 @@ def select(costs: Sequence[int], budget: int, limit: int | None = None, fit: Fit
     ]
     if bad:
         raise ValidationError(bad)
-    kept = walk(costs, budget=budget, limit=limit, fit=fit, walk_limit=MAX_BUDGET).kept
-    return list(kept)
+    return list(walk(costs, budget=budget, limit=limit, fit=fit, walk_limit=MAX_BUDGET).kept)
 
 
 def is_budget(value: object) -> bool:
@@ -236,17 +230,14 @@ def report(
     passed_over = selection.visited - returned - selection.oversize
     unvisited = 0 if selection.ended == "end" else max(remaining - selection.visited - similarity, 0)
     by_limit = unvisited if selection.ended == "limit" else 0
+    by_budget = passed_over + unvisited - by_limit
+    omitted = Omitted(oversize=selection.oversize, budget=by_budget, limit=by_limit, similarity=similarity)
     return Report(
         counter=counter,
         budget=budget,
         used=selection.used,
         returned=returned,
-        omitted=Omitted(
-            oversize=selection.oversize,
-            budget=passed_over + unvisited - by_limit,
-            limit=by_limit,
-            similarity=similarity,
-        ),
+        omitted=omitted,
         smallest_omitted=selection.smallest_omitted,
         next_remaining=unvisited,
     )
