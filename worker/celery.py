@@ -55,6 +55,6 @@ def parts() -> Parts:
 register(app, parts)
 
 
-@signals.worker_init.connect
+@signals.worker_init.connect  # type: ignore[untyped-decorator]
 def _open_parts(**_: object) -> None:
     parts()

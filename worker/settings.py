@@ -5,7 +5,6 @@ from typing import Annotated
 from pydantic import Field, SecretStr
 from pydantic_settings import NoDecode
 
-from foreword.draft import Limits
 from foreword.settings import StoreSettings
 
 
@@ -25,13 +24,3 @@ class WorkerSettings(StoreSettings):
     expire_seconds: float = Field(default=60.0, gt=0, description="How often expired rows are purged")
     receipt_days: int = Field(default=7, ge=1, description="Days a removed id stays taken")
     event_days: int = Field(default=30, ge=1, description="Days an event is kept")
-    beat_schedule: str = Field(default="", description="File where beat keeps its times; none if empty")
-
-    def limits(self) -> Limits:
-        """Limits of one Draft."""
-        return Limits(
-            content_bytes=self.max_content_bytes,
-            tags=self.max_tags,
-            tag_chars=self.max_tag_chars,
-            metadata_bytes=self.max_metadata_bytes,
-        )

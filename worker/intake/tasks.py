@@ -22,49 +22,54 @@ _PATIENCE = 5
 """Seconds before a message whose work needs a part that is away is tried again."""
 
 
+Body = Callable[..., object]
+
+
 def register(app: Celery, parts: Callable[[], Parts]) -> None:
     """Gives the app its tasks. ``parts`` is called when a task runs, in the process that runs it."""
+    bodies: dict[TaskName, Body] = {
+        "foreword.accept": lambda sealed: _accept(sealed, parts()),
+        "foreword.drain": lambda tenant: drain(tenant, parts()),
+        "foreword.expire": lambda: expire(parts()),
+        "foreword.jobs": lambda tenant: run_jobs(tenant, parts()),
+        "foreword.rebuild": lambda tenant, memory_ref: _rebuild(Scope(tenant, memory_ref), parts()),
+        "foreword.sweep": lambda: sweep(parts()),
+    }
+    for name, body in bodies.items():
+        app.task(
+            _shell(name, body),
+            name=name,
+            bind=True,
+            queue=QUEUE,
+            max_retries=None,
+            acks_late=True,
+            ignore_result=True,
+        )
 
-    def shell(name: TaskName, *, retry: bool = False) -> Callable[[Callable[..., object]], None]:
-        def wrap(body: Callable[..., object]) -> None:
-            @app.task(name=name, bind=True, queue=QUEUE, max_retries=None, acks_late=True, ignore_result=True)
-            def run(task: Task, *args: object) -> None:
-                try:
-                    body(*args)
-                except Unavailable as error:
-                    log.warning("%s waits: %s", name, error.message)
-                    if retry:
-                        raise task.retry(countdown=_PATIENCE, exc=None) from None
-                except Exception as error:  # noqa: BLE001 - the rim: nothing of a message reaches a log
-                    told = error.message if isinstance(error, ForewordError) else type(error).__name__
-                    log.error("%s failed: %s", name, told)
 
-        return wrap
+def _shell(name: TaskName, body: Body) -> Callable[..., None]:
+    """The rim: whatever goes wrong, no word of a message reaches a log."""
 
-    @shell("foreword.drain")
-    def _drain(tenant: int) -> None:
-        drain(tenant, parts())
+    def run(task: Task, *args: object) -> None:
+        try:
+            body(*args)
+        except Unavailable as error:
+            log.warning("%s waits: %s", name, error.message)
+            if name == "foreword.accept":  # the one message that is not only a hint
+                raise task.retry(countdown=_PATIENCE) from None
+        except Exception as error:  # noqa: BLE001
+            told = error.message if isinstance(error, ForewordError) else type(error).__name__
+            log.error("%s failed: %s", name, told)
 
-    @shell("foreword.accept", retry=True)
-    def _accept(sealed: str) -> None:
-        tenant = accept(sealed, parts())
-        if tenant is not None:
-            parts().wake("foreword.drain", (tenant,))
+    return run
 
-    @shell("foreword.sweep")
-    def _sweep() -> None:
-        sweep(parts())
 
-    @shell("foreword.expire")
-    def _expire() -> None:
-        expire(parts())
+def _accept(sealed: str, parts: Parts) -> None:
+    tenant = accept(sealed, parts)
+    if tenant is not None:
+        drain(tenant, parts)
 
-    @shell("foreword.jobs")
-    def _jobs(tenant: int) -> None:
-        run_jobs(tenant, parts())
 
-    @shell("foreword.rebuild")
-    def _rebuild(tenant: int, memory_ref: str) -> None:
-        scope = Scope(tenant, memory_ref)
-        if not parts().hot_view.is_warm(scope):
-            rebuild(scope, parts().ledger, parts().hot_view)
+def _rebuild(scope: Scope, parts: Parts) -> None:
+    if not parts.hot_view.is_warm(scope):
+        rebuild(scope, parts.ledger, parts.hot_view)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from foreword.draft import Draft
 from worker.steps.redaction import Redactor
@@ -28,8 +29,8 @@ def redact(draft: Draft, redactor: Redactor) -> Draft:
     )
 
 
-def _metadata(metadata: Mapping[str, object], redactor: Redactor) -> Mapping[str, object]:
-    redacted = redactor.redact_value(metadata)
+def _metadata(metadata: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
+    redacted = redactor.redact_value(dict(metadata))
     return redacted if isinstance(redacted, dict) else {}
 
 

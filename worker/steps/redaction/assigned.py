@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from worker.steps.redaction.lexicon import LISTS, PASSWORD, RANKS, STRONG, WEAK
 from worker.steps.redaction.plausible import (
+    is_gibberish,
     is_hex,
     is_identifier_of_things,
     is_passwordlike,
@@ -12,293 +14,20 @@ from worker.steps.redaction.plausible import (
     is_random,
 )
 from worker.steps.redaction.rule import compiled
+from worker.steps.redaction.shadow import Shadow
 
 _IDENTIFIER = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _QUOTES = b"\"'`"
 
-_PASSWORD = (
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "pass",
-    "pw",
-    "passwort",
-    "kennwort",
-    "contrase",
-    "mot de passe",
-    "senha",
-    "wachtwoord",
-    "parola",
-    "pincode",
-)
-_STRONG = (
-    "secret",
-    "token",
-    "apikey",
-    "api_key",
-    "api-key",
-    "api key",
-    "accesskey",
-    "access_key",
-    "access-key",
-    "access key",
-    "privatekey",
-    "private_key",
-    "private-key",
-    "private key",
-    "credential",
-    "creds",
-    "authkey",
-    "auth_key",
-    "auth key",
-    "connectionstring",
-    "connection_string",
-    "authorization",
-    "license key",
-    "licensekey",
-    "license_key",
-    "accountkey",
-    "masterkey",
-    "master_key",
-    "master key",
-    "encryption_key",
-    "signing_key",
-    "bearer",
-    "mnemonic",
-    "passkey",
-    "hmac",
-    "signature",
-    "apitoken",
-    "webhook",
-)
-_WEAK = (
-    "key",
-    "auth",
-    "api",
-    "access",
-    "jwt",
-    "salt",
-    "seed",
-    "pin",
-    "otp",
-    "login",
-    "sid",
-    "cred",
-    "session",
-    "cookie",
-    "license",
-    "serial",
-)
-FOREIGN = (
-    "пароль",
-    "секрет",
-    "токен",
-    "密码",
-    "密碼",
-    "口令",
-    "令牌",
-    "密钥",
-    "パスワード",
-    "暗証番号",
-    "トークン",
-    "비밀번호",
-    "암호",
-    "contraseña",
-    "hasło",
-    "كلمة المرور",
-    "كلمة السر",
-    "סיסמה",
-    "पासवर्ड",
-    "şifre",
-    "κωδικός",
-    "mật khẩu",
-    "heslo",
-    "jelszó",
-)
-
-PASSWORD, STRONG, WEAK = 3, 2, 1
-WORDS: dict[str, int] = {
-    **dict.fromkeys(_WEAK, WEAK),
-    **dict.fromkeys(_STRONG, STRONG),
-    **dict.fromkeys(_PASSWORD, PASSWORD),
-}
-
-_NOT_A_VALUE = (
-    "id",
-    "name",
-    "type",
-    "count",
-    "length",
-    "len",
-    "size",
-    "limit",
-    "budget",
-    "url",
-    "uri",
-    "path",
-    "file",
-    "field",
-    "policy",
-    "hash",
-    "algorithm",
-    "alg",
-    "expir",
-    "expiry",
-    "ttl",
-    "lifetime",
-    "version",
-    "format",
-    "prefix",
-    "label",
-    "hint",
-    "prompt",
-    "var",
-    "manager",
-    "store",
-    "provider",
-    "service",
-    "endpoint",
-    "reset",
-    "regex",
-    "pattern",
-    "column",
-    "index",
-    "usage",
-    "used",
-    "iz",
-    "ise",
-    "board",
-    "word",
-    "frame",
-    "code",
-    "down",
-    "up",
-    "ring",
-    "note",
-    "pair",
-    "space",
-    "tab",
-    "alias",
-    "derivation",
-    "rotation",
-    "required",
-    "enabled",
-    "valid",
-    "ary",
-    "stone",
-    "stroke",
-    "hole",
-    "less",
-    "ful",
-    "able",
-    "or",
-    "ent",
-    "ibility",
-    "ories",
-    "ory",
-    "ized",
-    "ation",
-    "method",
-    "mode",
-    "scheme",
-    "selector",
-    "sig",
-    "bytes",
-    "bits",
-    "max",
-    "min",
-    "per",
-    "budget",
-    "window",
-    "state",
-    "status",
-    "strength",
-)
-_NOT_THIS_KEY = (
-    "public",
-    "pub",
-    "primary",
-    "foreign",
-    "cache",
-    "partition",
-    "sort",
-    "hash",
-    "index",
-    "idempotency",
-    "natural",
-    "routing",
-    "row",
-    "group",
-    "object",
-    "map",
-    "dict",
-    "hot",
-    "range",
-    "composite",
-    "unique",
-    "candidate",
-    "surrogate",
-    "registry",
-    "translation",
-    "locale",
-    "i18n",
-    "json",
-    "dedupe",
-    "storage_object",
-    "s3",
-    "search",
-    "lookup",
-    "kms",
-    "tur",
-    "mon",
-    "don",
-    "whis",
-    "joc",
-    "hoc",
-    "tree",
-    "schema",
-    "sequence",
-    "csrf",
-    "authenticity",
-    "xsrf",
-    "host",
-    "ssh-",
-    "shortcut",
-    "arrow",
-    "enter",
-    "return",
-    "escape",
-    "shift",
-    "sample",
-    "next_page",
-    "page",
-    "cursor",
-    "continuation",
-    "pagination",
-    "sync",
-    "next",
-    "cancellation",
-    "design",
-    "bos",
-    "eos",
-    "pad",
-    "special",
-    "max",
-    "num",
-    "total",
-    "input",
-    "output",
-    "prompt",
-    "completion",
-)
+_NOT_A_VALUE = LISTS["not_a_value"]
+_NOT_THIS_KEY = LISTS["not_this_key"]
+_NOT_THIS_KEY_BYTES = tuple(word.encode() for word in _NOT_THIS_KEY)
 
 _OPERATOR = compiled(
     r"""^([A-Za-z0-9_-]{0,24})(?:\\?["'`\])*}]){0,4}[ \t]{0,20}(=>|:=|\?=|\|\|=?|===?|->|:{1,2}|=|,|>)[ \t]{0,8}(?:\n[ \t]{1,16})?[>{\[( ]{0,3}"""
 )
 _PROSE = compiled(
-    r"""(?i)^[a-z0-9_-]{0,8}["'`*)]{0,3}(?:[ \t]{1,3}\([^)\n]{1,40}\))?(?:[ \t]{1,3}(?:for|of|to|on|at|in|from|with|used|i)\b(?:[ \t]{1,3}[^\s:="]{1,30}){1,6}?)?[ \t]{0,3}(?:(?:is|was|are|be|becomes?|remains?|equals|should be|must be|will be|has been|lautet|ist|es|est|=|:|\x80|-)[ \t]{0,3}\b?(?:[ \t]?(?:now|still|currently|set to|changed to|reset to|updated to|just|called|simply|to|:)[ \t:]{1,2}){0,2}[ \t]{0,3}|(?:changed|set|reset|updated|rotated)[ \t]to[ \t]{1,3})"""
+    r"""(?i)^[a-z0-9_-]{0,8}["'`*)]{0,3}(?:[ \t]{1,3}\([^)\n]{1,40}\))?(?:[ \t]{1,3}(?:for|of|to|on|at|in|from|with|used|i)\b(?:[ \t]{1,3}[^\s:="]{1,30}){1,6}?)?[ \t]{0,3}(?:(?:is|was|are|be|becomes?|remains?|equals|should be|must be|will be|has been|lautet|ist|es|est|=|:|[ \t](?:\x80|-)[ \t])[ \t]{0,3}\b?(?:[ \t]?(?:now|still|currently|set to|changed to|reset to|updated to|just|called|simply|to|:)[ \t:]{1,2}){0,2}[ \t]{0,3}|(?:changed|set|reset|updated|rotated)[ \t]to[ \t]{1,3})"""
 )
 _BARE = compiled(r"""(?i)^(?:s|_?[a-z0-9]{0,6})?["'`*)]{0,2}[ \t]{1,4}(?:[A-Z]{8}[ \t])?""")
 _TAIL = b".,;:)]}>"
@@ -325,17 +54,30 @@ def ranked(data: bytes, start: int, end: int, rank: int) -> int:
         : len(after) - len(after.lstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"))
     ]
     core = suffix.lstrip("_-").lower()
-    if core and (core.startswith(_NOT_A_VALUE) or (core[0] == "s" and core[1:].startswith(_NOT_A_VALUE))):
+    if core and (
+        core.startswith(_NOT_A_VALUE) or (core[0] == "s" and core[1:].lstrip("_-").startswith(_NOT_A_VALUE))
+    ):
         return 0
     stem = before.rstrip("_-.")
-    if stem.endswith(_NOT_THIS_KEY) or (not stem and left.lower().rstrip(b" ").endswith(_NOT_THIS_KEY_B)):
+    if stem.endswith(_NOT_THIS_KEY) or (not stem and left.lower().rstrip(b" ").endswith(_NOT_THIS_KEY_BYTES)):
         return 0
     if rank == WEAK and stem == before and before[-1:].isalpha() and not data[start : start + 1].isupper():
         return 0
     return rank
 
 
-_NOT_THIS_KEY_B = tuple(word.encode() for word in _NOT_THIS_KEY)
+def named_secret(name: str, value: str) -> str | None:
+    """The kind of secret a value is because of the field it is in, or None."""
+    label = Shadow(name)
+    best = 0
+    for word, rank in RANKS.items():
+        at = label.lower.rfind(word)
+        if at >= 0 and rank > best:
+            best = max(best, ranked(label.data, at, at + len(word), rank))
+    data = Shadow(value).data
+    if not best or len(data) < 4 or not is_secret(data, best, quoted=True, given=True):
+        return None
+    return "password" if best == PASSWORD else "secret"
 
 
 def assigned(data: bytes, word: Word) -> tuple[int, int] | None:
@@ -343,7 +85,13 @@ def assigned(data: bytes, word: Word) -> tuple[int, int] | None:
     stop = min(len(data), word.end + 96)
     match = _OPERATOR.match(data[word.end : stop])
     if match is not None:
-        found = _value(data, word.end + match.end(), word.rank, given=match.group(2) not in b",>")
+        found = _value(
+            data,
+            word.end + match.end(),
+            word.rank,
+            given=match.group(2) != b">",
+            loose=match.group(2) == b",",
+        )
         if found:
             return found
     if word.rank < STRONG:
@@ -357,8 +105,9 @@ def assigned(data: bytes, word: Word) -> tuple[int, int] | None:
     return _value(data, word.end + match.end(), word.rank, given=False) if match is not None else None
 
 
-def _value(data: bytes, at: int, rank: int, *, given: bool) -> tuple[int, int] | None:
+def _value(data: bytes, at: int, rank: int, *, given: bool, loose: bool = False) -> tuple[int, int] | None:
     start, end, quoted = _extent(data, at)
+    given = given and (quoted or not loose)
     value = data[start:end]
     if len(value) < 4 or not is_secret(value, rank, quoted=quoted, given=given):
         return None
@@ -424,7 +173,9 @@ def _is_made_up(value: bytes, *, quoted: bool) -> bool:
     separators = sum(b in b".-/:_" for b in value)
     if digits and lower and upper and len(value) >= 10 and separators * 8 <= len(value):
         return True
-    return quoted and digits >= 3 and (lower or upper) and len(value) >= 12 and separators == 0
+    if digits >= 3 and (lower or upper) and len(value) >= 12 and separators == 0:
+        return True
+    return len(value) >= 16 and separators == 0 and is_gibberish(value)
 
 
 def _is_password(value: bytes, *, quoted: bool, given: bool) -> bool:

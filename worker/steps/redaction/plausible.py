@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 from collections import Counter
 from operator import ne
 
 import re2
+
+from worker.steps.redaction.lexicon import LISTS
 
 _CLASS = bytes(
     ord("a")
@@ -94,17 +98,26 @@ def is_random(value: bytes) -> bool:
         return size >= 20 and min(lower, upper) >= size // 5 and restless(value) >= 0.4
     if digits > size * 0.85 or (digits < 2 and not (lower and upper)):
         return False
-    floor = 0.34 if lower and upper else 0.22
-    return restless(value) >= floor and not _wordy(shape, size)
+    if lower and upper:
+        return restless(value) >= 0.34 and (not _wordy(shape) or is_gibberish(value))
+    change = restless(value)
+    return change >= 0.34 or (change >= 0.12 and is_gibberish(value))
 
 
-def _wordy(shape: bytes, size: int) -> bool:
+def _wordy(shape: bytes) -> bool:
     """Most of it is long runs of small letters, as in words joined by marks or numbers."""
-    return sum(len(run) for run in _runs(shape) if len(run) >= 6) > size * 0.5
+    runs = shape.replace(b"A", b" ").replace(b"0", b" ").replace(b"-", b" ").split()
+    return sum(len(run) for run in runs if len(run) >= 6) > len(shape) * 0.5
 
 
-def _runs(shape: bytes) -> list[bytes]:
-    return shape.replace(b"A", b" ").replace(b"0", b" ").replace(b"-", b" ").split()
+_COMMON_PAIRS = frozenset(pair.encode() for pair in LISTS["pairs"])
+
+
+def is_gibberish(value: bytes) -> bool:
+    """Its letter pairs are not those of words (English: nearly all common; random letters: a third)."""
+    lower = value.lower()
+    pairs = [lower[i : i + 2] for i in range(len(lower) - 1) if lower[i] > 96 and lower[i + 1] > 96]
+    return len(pairs) >= 4 and sum(pair in _COMMON_PAIRS for pair in pairs) < len(pairs) * 0.66
 
 
 def is_passwordlike(value: bytes) -> bool:
@@ -117,3 +130,19 @@ def is_passwordlike(value: bytes) -> bool:
         + (b"-" in shape.strip(b"-")[:-1] or shape.endswith(b"-"))
     )
     return kinds >= 2 and (b"a" in shape or b"A" in shape or b"\x80" in value)
+
+
+def decoded(value: bytes) -> bytes:
+    """Base 64 of either alphabet, padded or not, undone; empty when it is none."""
+    plain = value.replace(b"-", b"+").replace(b"_", b"/").rstrip(b"=")
+    plain = plain[: len(plain) - (len(plain) % 4 == 1)]
+    try:
+        return base64.b64decode(plain + b"=" * (-len(plain) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def is_text(value: bytes) -> bool:
+    """Base 64 of readable text."""
+    plain = decoded(value)
+    return len(plain) >= 12 and sum(32 <= b < 127 for b in plain) > len(plain) * 0.95

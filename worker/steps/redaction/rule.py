@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +9,12 @@ from typing import Any
 import re2
 
 from worker.steps.redaction.plausible import (
+    decoded,
     entropy,
+    is_hex,
     is_passwordlike,
     is_placeholder,
     is_random,
-    is_hex,
 )
 
 Check = Callable[[bytes], bool]
@@ -65,7 +64,9 @@ def _password(value: bytes) -> bool:
 
 
 def _url(value: bytes) -> bool:
-    return value[:1] not in b"$<{*[%" and b"${" not in value and b"***" not in value
+    if value[:1] in b"$<{*[%" or b"${" in value or b"***" in value:
+        return False
+    return b"/" not in value or not value.partition(b"/")[0].isdigit()
 
 
 def _bearer(value: bytes) -> bool:
@@ -81,17 +82,8 @@ def _awsid(value: bytes) -> bool:
     return not value.endswith(b"EXAMPLE") and entropy(value) >= 3.0 and any(48 <= b <= 57 for b in value[4:])
 
 
-def _decoded(value: bytes) -> bytes:
-    plain = value.replace(b"-", b"+").replace(b"_", b"/").rstrip(b"=")
-    plain = plain[: len(plain) // 4 * 4 + (len(plain) % 4 if len(plain) % 4 != 1 else 0)]
-    try:
-        return base64.b64decode(plain + b"=" * (-len(plain) % 4))
-    except (binascii.Error, ValueError):
-        return b""
-
-
 def _basic(value: bytes) -> bool:
-    plain = _decoded(value)
+    plain = decoded(value)
     return b":" in plain and all(b >= 32 for b in plain)
 
 
@@ -100,7 +92,7 @@ def _pem(value: bytes) -> bool:
 
 
 def _pem64(value: bytes) -> bool:
-    return b"PRIVATE KEY" in _decoded(value[:120])
+    return b"PRIVATE KEY" in decoded(value[:120])
 
 
 def _k8s(value: bytes) -> bool:

@@ -11,16 +11,15 @@ from typing import Any
 
 import ahocorasick
 
-from worker.steps.redaction.assigned import FOREIGN, PASSWORD, WORDS, Word, assigned, ranked
+from worker.steps.redaction.assigned import Word, assigned, ranked
 from worker.steps.redaction.gitleaks import gitleaks_rules
+from worker.steps.redaction.lexicon import LISTS, PASSWORD, RANKS
 from worker.steps.redaction.loose import loose
 from worker.steps.redaction.plausible import is_random
 from worker.steps.redaction.quiet import QUIET_KEYS, quiet
 from worker.steps.redaction.rule import CHECKS, Rule, compiled
 from worker.steps.redaction.shadow import Shadow
 from worker.steps.redaction.span import Hit
-
-_WORD_SHIFT = 2
 
 
 class Shapes:
@@ -72,9 +71,9 @@ class Shapes:
             mask |= rules
             if rank:
                 start = last - size + 1
-                rank = ranked(data, start, last + 1, rank)
-                if rank:
-                    words.append(Word(start, last + 1, rank))
+                told = ranked(data, start, last + 1, rank)
+                if told:
+                    words.append(Word(start, last + 1, told))
         return mask, words
 
 
@@ -102,7 +101,7 @@ _TOKEN_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_
 def _foreign(text: str) -> list[Word]:
     lower = text.lower() if len(text.lower()) == len(text) else text
     found: list[Word] = []
-    for word in FOREIGN:
+    for word in LISTS["foreign"]:
         at = lower.find(word)
         while at >= 0:
             found.append(Word(at, at + len(word), PASSWORD))
@@ -116,8 +115,8 @@ def _automaton(rules: tuple[Rule, ...], quiet_bit: int) -> Any:
         for key in rule.keys:
             masks[key] = masks.get(key, 0) | 1 << at
     automaton = ahocorasick.Automaton()
-    for key in masks.keys() | WORDS.keys():
-        automaton.add_word(key, (masks.get(key, 0), WORDS.get(key, 0), len(key)))
+    for key in masks.keys() | RANKS.keys():
+        automaton.add_word(key, (masks.get(key, 0), RANKS.get(key, 0), len(key)))
     automaton.make_automaton()
     return automaton
 

@@ -53,14 +53,3 @@ def outside(hits: Iterable[Hit], guarded: Sequence[tuple[int, int]]) -> list[Hit
         if start < hit.end:
             kept.append(Hit(hit.kind, start, hit.end))
     return kept
-
-
-def replaced(text: str, hits: Sequence[Hit]) -> str:
-    """The text with each of the ordered, disjoint hits turned into its marker."""
-    parts: list[str] = []
-    at = 0
-    for hit in hits:
-        parts += (text[at : hit.start], f"[REDACTED:{hit.kind}]")
-        at = hit.end
-    parts.append(text[at:])
-    return "".join(parts)

@@ -1,0 +1,10 @@
+"""Entry point: ``uvicorn api_shim.asgi:app``."""
+
+import logging
+
+from api_shim.bootstrap import serve
+from api_shim.settings import ShimSettings
+
+settings = ShimSettings()  # type: ignore[call-arg] # filled from the environment
+logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+app = serve(settings)

@@ -1,0 +1,83 @@
+"""Builds the real parts from settings, opens them for the life of the app, and closes them."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+
+from api_shim.accept import Acceptor
+from api_shim.bell import Bell
+from api_shim.database import Database
+from api_shim.doors.http import make_app
+from api_shim.keyring import Keyring
+from api_shim.metrics import Metrics
+from api_shim.parts import Parts
+from api_shim.read import Reader
+from api_shim.remove import Remover
+from api_shim.settings import ShimSettings
+from api_shim.sources.hot import HotView
+from api_shim.throttle import Throttle
+from foreword.errors import ConfigurationError, Unavailable
+from foreword.seal import Sealer
+
+log = logging.getLogger(__name__)
+
+
+def build(settings: ShimSettings) -> Parts:
+    """The parts, not yet connected."""
+    database = Database(settings.database_url.get_secret_value(), size=settings.pool_size)
+    hot_view = HotView(settings.redis_url.get_secret_value(), connections=settings.hot_view_connections)
+    bell = Bell(settings.broker_url.get_secret_value())
+    metrics = Metrics()
+    sealer = Sealer(settings.seal_public_key)
+    reader = Reader(hot_view=hot_view, database=database, metrics=metrics, rebuild=bell.cold)
+    return Parts(
+        settings=settings,
+        database=database,
+        hot_view=hot_view,
+        keyring=Keyring(database),
+        reader=reader,
+        acceptor=Acceptor(
+            database=database,
+            reader=reader,
+            sealer=sealer,
+            digest_key=settings.digest_key.get_secret_value().encode(),
+            metrics=metrics,
+            announce=bell.drafts,
+        ),
+        remover=Remover(database=database, hot_view=hot_view, reader=reader, rebuild=bell.cold),
+        sealer=sealer,
+        bell=bell,
+        metrics=metrics,
+        throttle=Throttle(settings.requests_per_minute),
+    )
+
+
+def serve(settings: ShimSettings) -> Starlette:
+    """The app; its lifespan opens and closes the parts."""
+    parts = build(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await parts.database.open()
+        await _refuse_powerful_role(parts.database)
+        yield
+        parts.bell.close()
+        await parts.hot_view.close()
+        await parts.database.close()
+
+    return make_app(parts, lifespan)
+
+
+async def _refuse_powerful_role(database: Database) -> None:
+    """Row-level security is the second lock: a role that it does not bind may not serve."""
+    try:
+        rows = await database.ask("ping")
+    except Unavailable:
+        log.warning("the ledger is not available yet")
+        return
+    if rows[0]["unsafe"]:
+        raise ConfigurationError(
+            "FOREWORD_DATABASE_URL names a role that row-level security does not bind; use foreword_shim."
+        )

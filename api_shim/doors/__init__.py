@@ -1,0 +1,1 @@
+"""Where a question arrives: routes, authentication, errors to statuses."""

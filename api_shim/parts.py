@@ -1,0 +1,32 @@
+"""The parts the doors open on, built once per process by bootstrap."""
+
+from dataclasses import dataclass
+
+from api_shim.accept import Acceptor
+from api_shim.bell import Bell
+from api_shim.database import Database
+from api_shim.keyring import Keyring
+from api_shim.metrics import Metrics
+from api_shim.read import Reader
+from api_shim.remove import Remover
+from api_shim.settings import ShimSettings
+from api_shim.sources.hot import HotView
+from api_shim.throttle import Throttle
+from foreword.seal import Sealer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """Everything a door may need."""
+
+    settings: ShimSettings
+    database: Database
+    hot_view: HotView
+    keyring: Keyring
+    reader: Reader
+    acceptor: Acceptor
+    remover: Remover
+    sealer: Sealer
+    bell: Bell
+    metrics: Metrics
+    throttle: Throttle

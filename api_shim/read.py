@@ -1,0 +1,77 @@
+"""THE READ. The newest entries that fit, from counts that already exist.
+
+    options -> [wait for a position] -> head | window | ledger -> join ready bytes -> answer
+
+The hot view answers when it can vouch for the answer; otherwise the ledger gives the same one, and a rebuild
+is asked for. A foreign, malformed or unknown memoryRef is an empty memory.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from api_shim.answer import Answer, listing
+from api_shim.database import Database
+from api_shim.metrics import Metrics
+from api_shim.options import ReadOptions
+from api_shim.sources.hot import HotView
+from api_shim.sources.recent import recent
+from foreword.errors import Unavailable
+from foreword.instant import now_ms
+from foreword.page import Ask, Page, empty
+from foreword.scope import Scope
+
+_PATIENCE = 5.0
+_FIRST_LOOK, _LONGEST_LOOK = 0.002, 0.05
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The read flow over its sources. ``rebuild`` asks a worker to warm a cold scope."""
+
+    hot_view: HotView
+    database: Database
+    metrics: Metrics
+    rebuild: Callable[[Scope], None]
+
+    async def list(self, scope: Scope, options: ReadOptions, *, reachable: bool) -> Answer:
+        """The answer of a list (RFC 0113: whole entries, never over the budget)."""
+        ask = options.ask(scope)
+        awaited = options.awaited(scope)
+        if not reachable:
+            return listing(scope, options.filters, empty(ask))
+        if awaited is not None:
+            await self.wait_until_filed(scope, awaited, _PATIENCE)
+        return listing(scope, options.filters, await self._find(scope, options, ask, now_ms()))
+
+    async def _find(self, scope: Scope, options: ReadOptions, ask: Ask, now: int) -> Page:
+        cold = False
+        if not ask.filtered and not options.all_fields:
+            glance = await self.hot_view.read(scope, ask, now)
+            self.metrics.read(glance.source)
+            if glance.page is not None:
+                return glance.page
+            cold = glance.cold
+        else:
+            self.metrics.read("ledger")
+        found = await recent(self.database, scope, ask, now, full=options.all_fields)
+        if found is None:
+            return empty(ask)
+        if cold:
+            self.rebuild(scope)
+        return found
+
+    async def wait_until_filed(self, scope: Scope, seq: int, seconds: float) -> None:
+        """Returns once nothing accepted at or before ``seq`` waits in the inbox; Unavailable after that."""
+        deadline, pause = time.monotonic() + seconds, _FIRST_LOOK
+        while await self.is_pending(scope, seq):
+            if time.monotonic() + pause > deadline:
+                raise Unavailable("The awaited write is not visible yet.")
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_LOOK)
+
+    async def is_pending(self, scope: Scope, seq: int) -> bool:
+        """Whether an accepted Draft at or before ``seq`` waits to be filed."""
+        rows = await self.database.read(scope.tenant, "is_pending", {"ref": scope.memory_ref, "seq": seq})
+        return bool(rows[0]["pending"])

@@ -1,0 +1,1 @@
+"""Where a request leaves a trace: the inbox, removals, registered secrets. All in the ledger."""

@@ -1,0 +1,97 @@
+-- name: begin
+SELECT set_config('foreword.tenant', %(tenant)s::text, true)
+
+-- name: recent
+SELECT w.*, count_live(s.scope_id, %(tag)s, %(kind)s, %(now)s) AS total,
+       e.seq, e.id, e.content, e.tags, e.created_at, e.expires_at
+FROM scopes s
+CROSS JOIN LATERAL walk_recent(
+    s.scope_id, %(ordinal)s, %(budget)s, %(limit)s, %(fit)s, %(before)s, %(tag)s, %(kind)s, %(now)s,
+    %(most)s) w
+LEFT JOIN entries e ON e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id AND e.seq = ANY (w.kept)
+    AND NOT e.superseded
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
+ORDER BY e.seq DESC
+
+-- name: full
+SELECT e.*
+FROM scopes s
+JOIN entries e ON e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id AND e.seq = ANY (%(seqs)s)
+    AND NOT e.superseded
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
+ORDER BY e.seq DESC
+
+-- name: entry
+SELECT e.*
+FROM scopes s JOIN entries e USING (tenant_id, scope_id)
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s AND e.id = %(id)s
+  AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
+
+-- name: is_pending
+SELECT is_pending(%(ref)s, %(seq)s) AS pending
+
+-- name: receipt
+SELECT r.seq, r.created_at, i.seq IS NOT NULL AS waiting, i.failed_at IS NOT NULL AS failed, i.reason
+FROM scopes s JOIN receipts r USING (tenant_id, scope_id)
+LEFT JOIN inbox i ON i.tenant_id = r.tenant_id AND i.scope_id = r.scope_id AND i.seq = r.seq
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s AND r.id = %(id)s AND r.removed_at IS NULL
+
+-- name: statuses
+SELECT r.seq, i.seq IS NOT NULL AS waiting, i.failed_at IS NOT NULL AS failed, i.reason,
+       r.removed_at IS NOT NULL AS removed
+FROM scopes s JOIN receipts r USING (tenant_id, scope_id)
+LEFT JOIN inbox i ON i.tenant_id = r.tenant_id AND i.scope_id = r.scope_id AND i.seq = r.seq
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s AND r.id = ANY (%(ids)s)
+
+-- name: export
+SELECT e.*
+FROM scopes s JOIN entries e USING (tenant_id, scope_id)
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s AND e.seq > %(behind)s
+  AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
+ORDER BY e.seq
+LIMIT %(limit)s
+
+-- name: stats
+SELECT count_live(s.scope_id, NULL, NULL, %(now)s) AS entries,
+       (SELECT count(*) FROM inbox i WHERE i.tenant_id = s.tenant_id AND i.scope_id = s.scope_id
+        AND i.failed_at IS NULL) AS pending,
+       (SELECT count(*) FROM inbox i WHERE i.tenant_id = s.tenant_id AND i.scope_id = s.scope_id
+        AND i.failed_at IS NOT NULL) AS failed,
+       (SELECT json_object_agg(c.name, coalesce(t.cost, 0))
+        FROM counters c LEFT JOIN (
+            SELECT u.ordinal - 1 AS ordinal, sum(u.cost) AS cost
+            FROM entries e, unnest(e.costs) WITH ORDINALITY AS u (cost, ordinal)
+            WHERE e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id AND NOT e.superseded
+              AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
+            GROUP BY u.ordinal) t USING (ordinal)
+        WHERE c.complete) AS costs,
+       (SELECT json_object_agg(k.kind, k.n) FROM (
+            SELECT e.kind, count(*) AS n FROM entries e
+            WHERE e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id AND NOT e.superseded
+              AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
+            GROUP BY e.kind ORDER BY e.kind) k) AS kinds
+FROM scopes s
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
+
+-- name: events
+SELECT v.event_seq, v.type, v.ids, v.at
+FROM scopes s JOIN events v USING (tenant_id, scope_id)
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s AND v.event_seq > %(behind)s
+ORDER BY v.event_seq
+LIMIT %(limit)s
+
+-- name: job
+SELECT job_id, status, progress, error FROM jobs
+WHERE tenant_id = current_tenant() AND job_id = %(job_id)s::uuid
+
+-- name: secret_ids
+SELECT secret_id FROM secrets WHERE tenant_id = current_tenant() ORDER BY secret_id
+
+-- name: find_key
+SELECT tenant_name, hash, scopes, ref_glob FROM find_key(%(tenant)s, %(key_id)s)
+
+-- name: counters
+SELECT name FROM counters WHERE complete
+
+-- name: ping
+SELECT rolsuper OR rolbypassrls AS unsafe FROM pg_roles WHERE rolname = current_user

@@ -1,0 +1,84 @@
+"""The opt-in layer: e-mail addresses, telephone numbers, payment cards, bank accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from worker.steps.redaction.rule import compiled
+from worker.steps.redaction.span import Hit
+
+_EMAIL = compiled(
+    r"(?:^|[^\w.%+-])([A-Za-z0-9_\x80](?:[\w.%+'\x80-]{0,62}[\w+\x80-])?@(?:[A-Za-z0-9\x80](?:[A-Za-z0-9\x80-]{0,61}[A-Za-z0-9\x80])?\.){1,8}[A-Za-z\x80]{2,24})"
+)
+_PHONE = compiled(
+    r"(?:^|[^\w+.-])((?:\+|00)[1-9]\d{0,2}[ .-]{0,2}(?:\(0?\d{1,4}\)[ .-]{0,2})?\d{1,5}(?:[ ./-]{0,2}\d{1,5}){1,6}"
+    r"|\(\d{2,5}\)[ .-]{0,2}\d{2,5}(?:[ .-]{1,2}\d{2,5}){1,3}"
+    r"|\d{3}[ .-]\d{3}[ .-]\d{4}"
+    r"|0\d{1,4}[ ./-]\d{2,5}(?:[ ./-]\d{2,5}){0,3}"
+    r"|[1-9]\d{9})(?:[ ]?(?:x|ext\.?)[ ]?\d{1,6})?(?:$|[^\w-])"
+)
+_CARD = compiled(r"(?:^|[^\w.-])([1-9]\d{3}(?:[ -]?\d{2,6}){2,4}\d?)(?:$|[^\w-])")
+_IBAN = compiled(
+    r"(?i)(?:^|[^\w])([A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{2,4}){2,8}(?:[ -]?[A-Z0-9]{1,3})?)(?:$|[^\w])"
+)
+_DIGITS = b"0123456789"
+
+
+def _luhn(digits: bytes) -> bool:
+    total = 0
+    for at, code in enumerate(reversed(digits)):
+        digit = code - 48
+        if at % 2:
+            digit = digit * 2 - 9 if digit > 4 else digit * 2
+        total += digit
+    return total % 10 == 0
+
+
+def _only(value: bytes, kept: bytes) -> bytes:
+    return value.translate(None, bytes(b for b in range(256) if b not in kept))
+
+
+def _is_card(value: bytes) -> bool:
+    digits = _only(value, _DIGITS)
+    return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and _luhn(digits)
+
+
+def _is_iban(value: bytes) -> bool:
+    plain = value.replace(b" ", b"").replace(b"-", b"").upper()
+    if not 15 <= len(plain) <= 34:
+        return False
+    return int("".join(str(int(chr(c), 36)) for c in plain[4:] + plain[:4])) % 97 == 1
+
+
+def _is_phone(value: bytes) -> bool:
+    digits = _only(value, _DIGITS)
+    return 7 <= len(digits) <= 15 and len(set(digits)) > 2
+
+
+_LAYERS: dict[str, tuple[object, Callable[[bytes], bool], bytes]] = {
+    "email": (_EMAIL, bool, b"@"),
+    "phone": (_PHONE, _is_phone, b""),
+    "card": (_CARD, _is_card, b""),
+    "iban": (_IBAN, _is_iban, b""),
+}
+KINDS = frozenset(_LAYERS)
+
+
+def personal(data: bytes, kinds: Collection[str]) -> Iterator[Hit]:
+    """Every hit of the chosen kinds."""
+    for kind in sorted(kinds):
+        pattern, accepts, needed = _LAYERS[kind]
+        if needed and needed not in data:
+            continue
+        for start, end in _found(pattern, data):
+            if accepts(data[start:end]):
+                yield Hit(kind, start, end)
+
+
+def _found(pattern: object, data: bytes) -> Iterator[tuple[int, int]]:
+    """Matches of the first group, the next search beginning where the last group ended: two numbers may
+    share the blank between them."""
+    at = 0
+    while (match := pattern.search(data, at)) is not None:  # type: ignore[attr-defined]
+        yield match.span(1)
+        at = max(match.end(1), at + 1)

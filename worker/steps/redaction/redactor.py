@@ -1,0 +1,123 @@
+"""The redaction step: registered values first, then whatever is shaped like a secret, then chosen PII."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from worker.steps.redaction.assigned import named_secret
+from worker.steps.redaction.escapes import View
+from worker.steps.redaction.marker import foreign_markers, markers
+from worker.steps.redaction.pii import KINDS, personal
+from worker.steps.redaction.registered import Registered
+from worker.steps.redaction.shadow import Shadow
+from worker.steps.redaction.shapes import shapes
+from worker.steps.redaction.span import Hit, merged, outside
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+MAX_DEPTH = 64
+_PASSES = 8
+_FIT_LENGTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """The text that may be kept, and what was hidden where (in the text that was given): for counting."""
+
+    text: str
+    hits: tuple[Hit, ...]
+
+
+class Redactor:
+    """One tenant's redaction. Pure, and usable from any number of threads at once.
+
+    `registered` maps secret ids to values (those under 8 characters are left alone); `pii` names what else
+    to hide: email, phone, card, iban. Raises ValueError for an unknown kind of PII.
+    """
+
+    def __init__(self, registered: Mapping[str, str] | None = None, pii: Collection[str] = ()) -> None:
+        unknown = set(pii) - KINDS
+        if unknown:
+            raise ValueError(f"unknown kinds of personal data: {', '.join(sorted(unknown))}")
+        self._registered = Registered(registered or {})
+        self._pii = frozenset(pii)
+
+    def redact(self, text: str) -> Redacted:
+        """The text with every secret as `[REDACTED:<id or kind>]`; doing it again changes nothing."""
+        view = View.of(text)
+        hits: list[Hit] = []
+        for find in (self._registered_in, *[self._shaped_in] * _PASSES):
+            found = find(view.text)
+            if found:
+                hits += (Hit(h.kind, view.original(h.start), view.original(h.end)) for h in found)
+                view = view.replaced(found)
+            elif find == self._shaped_in:
+                break
+        return Redacted(view.text, tuple(sorted(hits, key=lambda hit: hit.start)))
+
+    def redact_value(self, value: Json) -> Json:
+        """The same JSON with every string redacted, keys included; a string under a telling key (`password`,
+        `apiKey`) counts as assigned to it. What lies deeper than 64 levels becomes a marker whole."""
+        return self._value(value, "", MAX_DEPTH)
+
+    def _value(self, value: Json, key: str, depth: int) -> Json:
+        if isinstance(value, str):
+            kind = named_secret(key, value) if key else None
+            text = self.redact(value).text
+            return f"[REDACTED:{kind}]" if kind and text == value else text
+        if not isinstance(value, (list, dict)):
+            return value
+        if depth == 0:
+            return "[REDACTED:too-deep]"
+        if isinstance(value, list):
+            return [self._value(item, key, depth - 1) for item in value]
+        kept: dict[str, Json] = {}
+        for name, item in value.items():
+            kept[_unused(self.redact(name).text, kept)] = self._value(item, name, depth - 1)
+        return kept
+
+    def _registered_in(self, text: str) -> list[Hit]:
+        found = self._registered.find(text)
+        if not found:
+            return []
+        guarded: list[tuple[int, int]] = []
+        for marker in markers(text):
+            inside = [hit for hit in found if marker.holds(hit)]
+            if inside and marker.name not in self._registered.ids:
+                found.append(Hit(inside[0].kind, marker.start, marker.end))
+            else:
+                guarded.append((marker.start, marker.end))
+        return outside(merged(found), guarded)
+
+    def _shaped_in(self, text: str) -> list[Hit]:
+        guarded: list[tuple[int, int]] = []
+        found: list[Hit] = []
+        for marker in markers(text):
+            if self._is_fit(marker.name):
+                guarded.append((marker.start, marker.end))
+            else:
+                found.append(Hit("redacted", marker.start, marker.end))
+        found += (Hit(m.name, m.start, m.end) for m in foreign_markers(text) if self._is_fit(m.name))
+        shadow = Shadow(text, guarded)
+        found += shapes().find(text, shadow)
+        if self._pii:
+            found += personal(shadow.data, self._pii)
+        return outside(merged(found), guarded)
+
+    def _is_fit(self, name: str) -> bool:
+        """Whether what a marker carries may be shown: an id we know, or nothing shaped like a secret."""
+        if len(name) < _FIT_LENGTH or name in self._registered.ids or not any(c.isdigit() for c in name):
+            return True
+        return next(shapes().find(name, Shadow(name)), None) is None
+
+
+def _unused(name: str, kept: dict[str, Json]) -> str:
+    """The name, numbered when redaction made two of them equal."""
+    if name not in kept:
+        return name
+    number = 2
+    while f"{name}#{number}" in kept:
+        number += 1
+    return f"{name}#{number}"
