@@ -35,25 +35,16 @@ def main(argv: list[str] | None = None) -> int:
 def _run(_: argparse.Namespace) -> int:
     from worker.celery import app
 
-    app.worker_main(
-        [
-            "worker",
-            "--pool=solo",
-            "--without-mingle",
-            "--without-gossip",
-            "--without-heartbeat",
-            "-l",
-            "WARNING",
-        ]
-    )
+    alone = ["--pool=solo", "--without-mingle", "--without-gossip", "--without-heartbeat"]
+    app.start(["--quiet", "worker", *alone, "-l", "WARNING"])
     return 0
 
 
 def _beat(_: argparse.Namespace) -> int:
-    from worker.celery import app, settings
+    from worker.celery import app
 
-    scheduler = ["-s", settings.beat_schedule] if settings.beat_schedule else []
-    app.start(["beat", "--pidfile=", "-l", "WARNING", *scheduler])
+    # in memory: these schedules are seconds long, so there is nothing worth remembering over a restart
+    app.start(["--quiet", "beat", "--pidfile=", "--scheduler=celery.beat.Scheduler", "-l", "WARNING"])
     return 0
 
 
