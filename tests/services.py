@@ -150,10 +150,17 @@ class Product:
 
 
 @pytest.fixture(scope="session")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """The readiness file of a running product."""
+def running_product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    """A running product, for who needs its process or its data folder too."""
     running = Product(tmp_path_factory.mktemp("product") / "data", "--port", "0").start()
     try:
-        yield running.wait_ready()
+        running.wait_ready()
+        yield running
     finally:
         running.stop()
+
+
+@pytest.fixture(scope="session")
+def product(running_product: Product) -> dict[str, Any]:
+    """The readiness file of a running product."""
+    return running_product.wait_ready()
