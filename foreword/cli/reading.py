@@ -94,10 +94,11 @@ def stats(memory_ref: str, url: str | None, as_json: bool) -> None:
 
 @click.command()
 @options.memory_ref
-@click.option("--after", metavar="CURSOR", help="Only what happened after this event.")
+@click.option("--after", metavar="TOKEN", help="Go on behind an earlier answer.")
+@click.option("--limit", type=click.IntRange(1, 1000), metavar="N", help="At most this many commits.")
 @options.url
 @options.as_json
-def events(memory_ref: str, after: str | None, url: str | None, as_json: bool) -> None:
+def events(memory_ref: str, after: str | None, limit: int | None, url: str | None, as_json: bool) -> None:
     """What happened in a memory, oldest first: ids only, no content.
 
     \b
@@ -108,12 +109,12 @@ def events(memory_ref: str, after: str | None, url: str | None, as_json: bool) -
     from foreword.client import answers
 
     with options.client(url) as client:
-        found = client.events(memory_ref, after)
+        found = client.events(memory_ref, after, limit=limit)
     if as_json:
-        output.show_json([answers.to_wire(event) for event in found])
-    else:
-        rows = [(_when(e.at), e.cursor, e.type, " ".join(e.ids)) for e in found]
-        output.show_table(("at", "cursor", "type", "ids"), rows)
+        output.show_json(answers.to_wire(found))
+        return
+    output.show_table(("at", "type", "id"), [(_when(e.at), e.type, e.memory_id) for e in found])
+    output.note(f"more: --after {found.after}")
 
 
 def _cell(value: object) -> str:

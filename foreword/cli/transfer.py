@@ -74,8 +74,8 @@ def import_(source: BinaryIO, memory_ref: str | None, url: str | None) -> None:
       foreword export -r agent/7 | foreword import -r agent/8 -
     """
     with options.client(url) as client, _progress(_size(source)) as (bar, task):
-        count = client.import_(_objects(source, bar, task), memory_ref=memory_ref)
-    click.echo(f"imported {count}")
+        taken = client.import_(_objects(source, bar, task), memory_ref=memory_ref)
+    click.echo(f"accepted {taken.accepted}")
 
 
 def _objects(source: BinaryIO, bar: Progress, task: TaskID) -> Iterator[dict[str, Any]]:

@@ -5,14 +5,28 @@ again and ``connection`` whom. ``Client`` and ``AsyncClient`` only send and wait
 """
 
 from foreword.client.aio import AsyncClient
-from foreword.client.answers import Entry, Event, Job, Omitted, Page, Receipt, Removal, Report, Stats
+from foreword.client.answers import (
+    Acceptance,
+    Entry,
+    Event,
+    Events,
+    Job,
+    Omitted,
+    Page,
+    Receipt,
+    Removal,
+    Report,
+    Stats,
+)
 from foreword.client.sync import Client
 
 __all__ = [
+    "Acceptance",
     "AsyncClient",
     "Client",
     "Entry",
     "Event",
+    "Events",
     "Job",
     "Omitted",
     "Page",

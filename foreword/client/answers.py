@@ -166,39 +166,75 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
-    """Something that happened to entries of one memory. ``cursor`` is for a later ``after``."""
+class Acceptance:
+    """Import lines that are kept: how many, and the position of the last one for a later ``after``."""
 
-    cursor: str
+    accepted: int
+    position: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened to one entry: its id, never its text."""
+
     type: str
-    ids: tuple[str, ...]
+    memory_ref: str
+    memory_id: str
     at: datetime
 
     @classmethod
     def from_wire(cls, body: Mapping[str, Any]) -> "Event":
         """From the JSON of an event."""
         return cls(
-            cursor=str(body["cursor"]),
             type=body["type"],
-            ids=tuple(body["ids"]),
+            memory_ref=body["memoryRef"],
+            memory_id=body["memoryId"],
             at=instant.to_datetime(instant.from_wire(body["at"])),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
+class Events:
+    """Events, oldest first, and the ``after`` that continues behind them."""
+
+    events: tuple[Event, ...]
+    after: str
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stats:
-    """What a memory holds. ``costs``: the sum over its entries, per counter."""
+    """What a memory holds. ``costs``: the sum over its entries, per counter; ``kinds``: entries per kind.
+
+    ``pending`` and ``failed`` are Drafts that are not filed; ``hot_window`` is how many entries are ready to
+    be read without the ledger, None when it is cold.
+    """
 
     memory_ref: str
     entries: int
     pending: int
     failed: int
     costs: Mapping[str, int]
+    kinds: Mapping[str, int]
+    hot_window: int | None = None
 
     @classmethod
     def from_wire(cls, body: Mapping[str, Any]) -> "Stats":
         """From the JSON of a memory's numbers."""
-        return cls(**{f.name: body[camel(f.name)] for f in fields(cls)})
+        return cls(
+            memory_ref=body["memoryRef"],
+            entries=body["entries"],
+            pending=body["pending"],
+            failed=body["failed"],
+            costs=body["costs"],
+            kinds=body["kinds"],
+            hot_window=body.get("hotWindow"),
+        )
 
 
 def moment(text: str | None) -> datetime | None:

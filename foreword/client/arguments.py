@@ -75,18 +75,18 @@ def draft_body(memory_ref: str, draft: Mapping[str, Any]) -> dict[str, Any]:
     return body
 
 
-def batches(items: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """As many as one request may carry, at a time."""
+def batches(items: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    """As many as one request may carry, at a time, each with the number of items before it."""
     batch: list[bytes] = []
-    size = 0
+    offset, size = 0, 0
     for item in items:
         if batch and (len(batch) == BATCH_ENTRIES or size + len(item) > BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
+            yield offset, batch
+            offset, batch, size = offset + len(batch), [], 0
         batch.append(item)
         size += len(item)
     if batch:
-        yield batch
+        yield offset, batch
 
 
 def refuse_unknown(given: Mapping[str, Any], known: type) -> None:

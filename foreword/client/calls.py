@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from foreword.client.answers import Entry, Event, Job, Page, Receipt, Removal, Stats
+from foreword.client.answers import Acceptance, Entry, Event, Events, Job, Page, Receipt, Removal, Stats
 from foreword.client.arguments import (
     ListOptions,
     batches,
@@ -19,28 +19,30 @@ from foreword.client.arguments import (
     to_json,
 )
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call(Generic[T]):
+class Call(Generic[T_co]):
     """One request and how to read its answer.
 
     ``patience``: seconds the server may take on purpose, on top of the client's own timeout. ``repeatable``:
     whether the request may be sent again after its answer was lost. ``gone``: what a 404 means when an
-    earlier attempt may already have done the work.
+    earlier attempt may already have done the work. ``offset``: how many Drafts or lines earlier batches took,
+    so that a refusal names the caller's own index.
     """
 
     method: str
     path: str
-    parse: Callable[[httpx.Response], T]
+    parse: Callable[[httpx.Response], T_co]
     params: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     patience: float = 0.0
     repeatable: bool = True
-    gone: T | None = None
+    gone: T_co | None = None
+    offset: int = 0
 
 
 def remember(memory_ref: str, draft: Mapping[str, Any], wait: float | None) -> Call[Receipt]:
@@ -48,7 +50,7 @@ def remember(memory_ref: str, draft: Mapping[str, Any], wait: float | None) -> C
     return Call(
         method="POST",
         path="/v1/memory/entries",
-        params=params_of(wait=wait),
+        params=_waiting(wait),
         content=to_json(draft_body(memory_ref, draft)),
         patience=wait or 0.0,
         parse=lambda response: Receipt.from_wire(response.json(), memory_ref),
@@ -56,14 +58,17 @@ def remember(memory_ref: str, draft: Mapping[str, Any], wait: float | None) -> C
 
 
 def remember_many(
-    memory_ref: str, drafts: Iterable[str | Mapping[str, Any]]
+    memory_ref: str, drafts: Iterable[str | Mapping[str, Any]], wait: float | None
 ) -> Iterator[Call[tuple[Receipt, ...]]]:
     """Write Drafts in batches, each kept whole or refused whole."""
     bodies = (draft_body(memory_ref, {"content": d} if isinstance(d, str) else d) for d in drafts)
-    for batch in batches(map(to_json, bodies)):
+    for offset, batch in batches(map(to_json, bodies)):
         yield Call(
             method="POST",
             path="/v1/memory/entries:batch",
+            params=_waiting(wait),
+            patience=wait or 0.0,
+            offset=offset,
             content=b'{"entries":[' + b",".join(batch) + b"]}",
             parse=lambda response: tuple(
                 Receipt.from_wire(item, memory_ref) for item in response.json()["receipts"]
@@ -132,13 +137,18 @@ def forget(memory_ref: str, tag: str | None, before: datetime | str | None) -> C
     )
 
 
-def events(memory_ref: str, after: str | None) -> Call[tuple[Event, ...]]:
-    """Read what happened after an event's cursor."""
+def events(memory_ref: str, after: str | None, limit: int | None) -> Call[Events]:
+    """Read what happened behind an earlier answer's ``after``."""
+
+    def parse(response: httpx.Response) -> Events:
+        body = response.json()
+        return Events(events=tuple(Event.from_wire(item) for item in body["events"]), after=body["after"])
+
     return Call(
         method="GET",
         path="/v1/memory/events",
-        params=params_of(memory_ref=memory_ref, after=after),
-        parse=lambda response: tuple(Event.from_wire(item) for item in response.json()["events"]),
+        params=params_of(memory_ref=memory_ref, after=after, limit=limit),
+        parse=parse,
     )
 
 
@@ -149,16 +159,19 @@ def export(memory_ref: str) -> Call[None]:
     )
 
 
-def import_lines(memory_ref: str | None, lines: Iterable[Mapping[str, Any]]) -> Iterator[Call[int]]:
+def import_lines(memory_ref: str | None, lines: Iterable[Mapping[str, Any]]) -> Iterator[Call[Acceptance]]:
     """Take export lines back in, in batches; ``memory_ref`` puts them into another memory."""
     moved = {} if memory_ref is None else {"memoryRef": memory_ref}
-    for batch in batches(to_json(dict(line) | moved) for line in lines):
+    for offset, batch in batches(to_json(dict(line) | moved) for line in lines):
         yield Call(
+            offset=offset,
             method="POST",
             path="/v1/memory/import",
             content=b"\n".join(batch) + b"\n",
             content_type="application/x-ndjson",
-            parse=lambda response: int(response.json()["imported"]),
+            parse=lambda response: Acceptance(
+                accepted=response.json()["accepted"], position=response.json().get("position")
+            ),
         )
 
 
@@ -198,14 +211,23 @@ def set_secret(secret_id: str, value: str) -> Call[str | None]:
     )
 
 
-def delete_secret(secret_id: str) -> Call[None]:
+def delete_secret(secret_id: str) -> Call[bool]:
     """Drop a registered secret."""
-    return Call(method="DELETE", path=f"/v1/secrets/{segment('secretId', secret_id)}", parse=lambda _: None)
+    return Call(
+        method="DELETE",
+        path=f"/v1/secrets/{segment('secretId', secret_id)}",
+        parse=lambda _: True,
+        gone=True,
+    )
 
 
 def seal_key() -> Call[str]:
     """Ask for the public key Drafts are sealed to, ``id:base64``."""
     return Call(method="GET", path="/v1/seal-key", parse=lambda response: str(response.json()["sealKey"]))
+
+
+def _waiting(seconds: float | None) -> dict[str, str]:
+    return params_of(wait=None if seconds is None else round(seconds, 3))
 
 
 def _entry_path(entry_id: str) -> str:

@@ -51,7 +51,7 @@ def conclude(call: Call[T], outcome: Outcome) -> T:
     if isinstance(outcome, httpx.RequestError):
         raise Unavailable(f"The server did not answer ({type(outcome).__name__}).") from outcome
     if not (outcome.is_success or outcome.status_code == httpx.codes.NOT_MODIFIED):
-        raise replies.error_of(outcome)
+        raise replies.error_of(outcome, call.offset)
     return replies.read(outcome, call.parse)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar, Unpack
 import httpx
 
 from foreword.client import calls
-from foreword.client.answers import Entry, Event, Job, Page, Receipt, Removal, Stats
+from foreword.client.answers import Acceptance, Entry, Events, Job, Page, Receipt, Removal, Stats
 from foreword.client.arguments import DraftBody, DraftFields, ListOptions
 from foreword.client.calls import Call
 from foreword.client.connection import TIMEOUT, Connection
@@ -58,10 +58,14 @@ class Client:
         """Write one thing to remember. ``wait``: seconds (0..30) to wait until it can be read."""
         return self._run(calls.remember(memory_ref, {**fields, "content": content}, wait))
 
-    def remember_many(self, memory_ref: str, drafts: Iterable[str | DraftBody]) -> tuple[Receipt, ...]:
+    def remember_many(
+        self, memory_ref: str, drafts: Iterable[str | DraftBody], *, wait: float | None = None
+    ) -> tuple[Receipt, ...]:
         """Write many, in batches of 1,000 at most; a batch is accepted whole or refused whole."""
-        batches = calls.remember_many(memory_ref, drafts)
-        return tuple(receipt for batch in batches for receipt in self._run(batch))
+        receipts: list[Receipt] = []
+        for batch in calls.remember_many(memory_ref, drafts, wait):
+            receipts += self._run(batch)
+        return tuple(receipts)
 
     def receipt(self, memory_ref: str, entry_id: str) -> Receipt:
         """How far a write has come."""
@@ -92,9 +96,9 @@ class Client:
         """Remove a whole memory, or what of it has ``tag`` or is older than ``before``; how many went."""
         return self._run(calls.forget(memory_ref, tag, before))
 
-    def events(self, memory_ref: str, after: str | None = None) -> tuple[Event, ...]:
-        """What happened, oldest first; ``after`` is the cursor of the last event seen."""
-        return self._run(calls.events(memory_ref, after))
+    def events(self, memory_ref: str, after: str | None = None, *, limit: int | None = None) -> Events:
+        """What happened, oldest first; ``after`` is that of the last answer."""
+        return self._run(calls.events(memory_ref, after, limit))
 
     def export(self, memory_ref: str) -> Iterator[dict[str, Any]]:
         """Every entry of a memory, oldest first, as ``import_`` takes them back."""
@@ -106,9 +110,16 @@ class Client:
         for item in lines.finish():
             yield item
 
-    def import_(self, lines: Iterable[Mapping[str, Any]], *, memory_ref: str | None = None) -> int:
-        """Take export lines in, with their ids, order and times; how many were taken. Needs scope admin."""
-        return sum(self._run(batch) for batch in calls.import_lines(memory_ref, lines))
+    def import_(self, lines: Iterable[Mapping[str, Any]], *, memory_ref: str | None = None) -> Acceptance:
+        """Take export lines in, with their ids, order and times, into ``memory_ref`` instead of their own.
+
+        Needs scope admin. A line that is there already changes nothing.
+        """
+        accepted, position = 0, None
+        for batch in calls.import_lines(memory_ref, lines):
+            answer = self._run(batch)
+            accepted, position = accepted + answer.accepted, answer.position
+        return Acceptance(accepted=accepted, position=position)
 
     def stats(self, memory_ref: str) -> Stats:
         """What a memory holds and costs."""

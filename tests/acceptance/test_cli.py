@@ -85,7 +85,7 @@ def test_get_receipt_stats_events(run: Run, ref: str) -> None:
     assert _json(run("get", "-r", ref, entry_id, "--json"))["costs"]["chars"] == 4
     assert run("receipt", "-r", ref, entry_id).stdout == "filed\n"
     assert _json(run("stats", "-r", ref, "--json"))["entries"] == 1
-    assert entry_id in _json(run("events", "-r", ref, "--json"))[0]["ids"]
+    assert _json(run("events", "-r", ref, "--json"))["events"][0]["memoryId"] == entry_id
 
 
 def test_delete_and_forget(run: Run, ref: str) -> None:
@@ -108,7 +108,7 @@ def test_a_memory_moves_through_a_file(run: Run, ref: str, tmp_path: Path) -> No
     assert list(file.parent.iterdir()) == [file]
     assert file.read_bytes() == run("export", "-r", ref).stdout.encode()
     for _ in range(2):
-        assert run("import", "-r", f"{ref}/copy", str(file)).stdout == "imported 2\n"
+        assert run("import", "-r", f"{ref}/copy", str(file)).stdout == "accepted 2\n"
     deadline = time.monotonic() + 60
     while len(entries := _json(run("list", "-r", f"{ref}/copy", "--json"))["entries"]) < 2:
         assert time.monotonic() < deadline

@@ -77,18 +77,19 @@ def test_what_json_or_the_contract_cannot_say_is_refused(
 
 def test_many_drafts_go_in_batches() -> None:
     """2,500 Drafts go as batches of at most 1,000, in order, and every receipt is read."""
-    batches = list(calls.remember_many("a", (str(n) for n in range(2500))))
+    batches = list(calls.remember_many("a", (str(n) for n in range(2500)), None))
     assert [len(_body(batch)["entries"]) for batch in batches] == [1000, 1000, 500]
     assert [entry["content"] for batch in batches for entry in _body(batch)["entries"]] == [
         str(n) for n in range(2500)
     ]
     answer = httpx.Response(202, json={"receipts": [{"id": "1", "status": "accepted"}]})
+    assert [batch.offset for batch in batches] == [0, 1000, 2000]
     assert batches[0].parse(answer) == (Receipt(id="1", memory_ref="a", status="accepted"),)
 
 
 def test_large_drafts_make_small_batches() -> None:
     """No batch is larger than 4 MiB unless it is one Draft."""
-    batches = list(calls.remember_many("a", ["x" * 3_000_000, "y" * 3_000_000, "z", "u" * 5_000_000]))
+    batches = list(calls.remember_many("a", ["x" * 3_000_000, "y" * 3_000_000, "z", "u" * 5_000_000], None))
     assert [len(_body(batch)["entries"]) for batch in batches] == [1, 2, 1]
 
 

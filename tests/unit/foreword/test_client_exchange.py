@@ -91,6 +91,18 @@ def test_a_refusal_names_its_fields() -> None:
     assert raised.value.details == bad
 
 
+def test_a_refusal_names_the_callers_index() -> None:
+    """A later batch's refusal names the Draft or the line by its index in all that was given."""
+    later = replace(_CALL, offset=2000)
+    bad = [{"field": "entries[3].content", "reason": "r"}, {"field": "line[1].id", "reason": "r"}]
+    with pytest.raises(ValidationError) as refused:
+        _play(later, [_error(400, "validation_error", details={"fields": bad})])
+    assert [field.field for field in refused.value.fields] == ["entries[2003].content", "line[2001].id"]
+    with pytest.raises(Conflict) as taken:
+        _play(later, [_error(409, "conflict", details={"index": 3, "field": "id"})])
+    assert taken.value.details == {"index": 2003, "field": "id"}
+
+
 @pytest.mark.parametrize(
     "answer",
     [
