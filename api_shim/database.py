@@ -30,6 +30,7 @@ class Database:
             max_size=size,
             timeout=2,
             reconnect_timeout=30,
+            check=AsyncConnectionPool.check_connection,
             kwargs={"row_factory": dict_row, "application_name": "foreword shim", "connect_timeout": 3},
             open=False,
         )

@@ -6,7 +6,7 @@ known verdict is honoured for ten minutes, and an unknown key gets Unavailable r
 
 import hmac
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from api_shim.database import Database
 from foreword.errors import Forbidden, Unauthenticated, Unavailable
@@ -14,6 +14,7 @@ from foreword.ledger.api_keys import PresentedKey, parse_key
 from foreword.ref_glob import allows
 
 FRESH_SECONDS = 4.0
+RETRY_SECONDS = 1.0
 HONOURED_SECONDS = 600.0
 
 _MOST = 10_000
@@ -39,12 +40,21 @@ class Caller:
         return allows(self.ref_glob, memory_ref)
 
 
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A caller the ledger vouched for at ``verified``; asked again after ``due`` (monotonic seconds)."""
+
+    caller: Caller
+    verified: float
+    due: float
+
+
 class Keyring:
     """Looks keys up in the ledger and remembers the verdict."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[PresentedKey, tuple[float, Caller | None]] = {}
+        self._known: dict[PresentedKey, _Verdict] = {}
 
     async def caller(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header; Unauthenticated for anything but a living key."""
@@ -60,20 +70,21 @@ class Keyring:
     async def _verdict(self, presented: PresentedKey) -> Caller | None:
         now = time.monotonic()
         known = self._known.get(presented)
-        if known is not None and now - known[0] < FRESH_SECONDS:
-            return known[1]
+        if known is not None and now < known.due:
+            return known.caller
         try:
             caller = await self._look_up(presented)
         except Unavailable:
-            if known is not None and now - known[0] < HONOURED_SECONDS:
-                return known[1]
-            raise
-        if caller is not None:
-            if len(self._known) >= _MOST:
-                self._known.pop(next(iter(self._known)))
-            self._known[presented] = (now, caller)
-        else:
+            if known is None or now - known.verified > HONOURED_SECONDS:
+                raise
+            self._known[presented] = replace(known, due=now + RETRY_SECONDS)
+            return known.caller
+        if caller is None:
             self._known.pop(presented, None)
+            return None
+        if len(self._known) >= _MOST:
+            self._known.pop(next(iter(self._known)))
+        self._known[presented] = _Verdict(caller, verified=now, due=now + FRESH_SECONDS)
         return caller
 
     async def _look_up(self, presented: PresentedKey) -> Caller | None:
