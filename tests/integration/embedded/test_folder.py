@@ -16,6 +16,7 @@ from foreword.embedded.readiness import Address
 from foreword.embedded.servers import Servers
 from foreword.errors import ConfigurationError
 from foreword.seal import new_secret_key, public_key
+from tests.services import eventually
 
 _HOLDER = """
 import sys, time
@@ -31,12 +32,14 @@ def test_the_lock_has_one_holder_and_falls_with_it(tmp_path: Path) -> None:
     """A lock held by a living process is refused and names it; after kill -9 it is free."""
     path = tmp_path / "up.lock"
     with subprocess.Popen([sys.executable, "-c", _HOLDER, path], stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        mine = Lock(path)
-        assert not mine.acquire()
-        assert mine.holder() == str(holder.pid)
-        holder.kill()
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "held\n"
+            mine = Lock(path)
+            assert not mine.acquire()
+            assert mine.holder() == str(holder.pid)
+        finally:
+            holder.kill()
     assert mine.acquire()
     mine.release()
 
@@ -45,12 +48,16 @@ def test_a_child_does_not_inherit_the_lock(tmp_path: Path) -> None:
     """A process started while the lock is held does not hold it on."""
     lock = Lock(tmp_path / "up.lock")
     assert lock.acquire()
-    with subprocess.Popen(["/bin/sleep", "600"], close_fds=False) as child:
+    child = subprocess.Popen(["/bin/sleep", "600"], close_fds=False)
+    try:
         lock.release()
         again = Lock(tmp_path / "up.lock")
-        assert again.acquire()
+        eventually(again.acquire, "the lock is free while the child lives", limit=10)
+        assert child.poll() is None
         again.release()
+    finally:
         child.kill()
+        child.wait()
 
 
 def test_ports_are_kept_while_they_are_free(tmp_path: Path) -> None:
