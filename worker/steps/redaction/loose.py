@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from worker.steps.redaction.assigned import Word
 from worker.steps.redaction.lexicon import LISTS, STRONG
 from worker.steps.redaction.plausible import (
     entropy,
@@ -17,6 +16,7 @@ from worker.steps.redaction.plausible import (
     restless,
 )
 from worker.steps.redaction.rule import compiled
+from worker.steps.redaction.telling import Word
 
 _CANDIDATE = compiled(r"[A-Za-z0-9][A-Za-z0-9_+/=~.-]{15,}")
 _PREFIXED = compiled(
@@ -27,6 +27,7 @@ _FILE = compiled(
 )
 _TELLING = frozenset(LISTS["telling"])
 _NAMES = frozenset(LISTS["names"])
+_BLANKED = {marks: bytes(32 if b in marks else b for b in range(256)) for marks in (b"=.", b"/.=~")}
 _BASE58 = compiled(r"^[1-9A-HJ-NP-Za-km-z]+$")
 _GAP_WORDS = frozenset(word.encode() for word in LISTS["gap"])
 _LOOK_BACK = 64
@@ -56,7 +57,7 @@ def _pieces(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, start + len(run.rstrip(b"-_~/"))
         return
     at = start
-    for part in run.translate(bytes(32 if b in marks else b for b in range(256))).split(b" "):
+    for part in run.translate(_BLANKED[marks]).split(b" "):
         if len(part) >= 12:
             yield at, at + len(part)
         at += len(part) + 1

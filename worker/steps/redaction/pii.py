@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from worker.steps.redaction.rule import compiled
 from worker.steps.redaction.span import Hit
 
 _EMAIL = compiled(
-    r"(?:^|[^\w.%+-])([A-Za-z0-9_\x80](?:[\w.%+'\x80-]{0,62}[\w+\x80-])?@(?:[A-Za-z0-9\x80](?:[A-Za-z0-9\x80-]{0,61}[A-Za-z0-9\x80])?\.){1,8}[A-Za-z\x80]{2,24})"
+    r"(?:^|[^\w.%+/-])([A-Za-z0-9_\x80](?:[\w.%+'\x80-]{0,62}[\w+\x80-])?"
+    r"@(?:[A-Za-z0-9\x80](?:[A-Za-z0-9\x80-]{0,61}[A-Za-z0-9\x80])?\.){1,8}[A-Za-z\x80]{2,24})(?:$|[^\w:]|:\s|:$)"
 )
 _PHONE = compiled(
-    r"(?:^|[^\w+.-])((?:\+|00)[1-9]\d{0,2}[ .-]{0,2}(?:\(0?\d{1,4}\)[ .-]{0,2})?\d{1,5}(?:[ ./-]{0,2}\d{1,5}){1,6}"
+    r"(?i)(?:^|[^\w+.-])((?:\+|00)[1-9]\d{0,2}[ .-]{0,2}(?:\(0?\d{1,4}\)[ .-]{0,2})?\d{1,5}"
+    r"(?:[ ./-]{0,2}\d{1,5}){1,6}"
     r"|\(\d{2,5}\)[ .-]{0,2}\d{2,5}(?:[ .-]{1,2}\d{2,5}){1,3}"
     r"|\d{3}[ .-]\d{3}[ .-]\d{4}"
-    r"|0\d{1,4}[ ./-]\d{2,5}(?:[ ./-]\d{2,5}){0,3}"
-    r"|[1-9]\d{9})(?:[ ]?(?:x|ext\.?)[ ]?\d{1,6})?(?:$|[^\w-])"
+    r"|0\d{1,4}[ ./-]\d{5,8}|0\d{1,4}[ ./-]\d{2,5}(?:[ ./-]\d{2,5}){1,3})(?:$|[^\w-])"
+    r"|\b(?:phone|tel|mobile|cell|fax|call|sms|text|whatsapp|number)\b[^\n\d+]{0,24}(\d{9,12})(?:$|[^\w.-])"
 )
 _CARD = compiled(r"(?:^|[^\w.-])([1-9]\d{3}(?:[ -]?\d{2,6}){2,4}\d?)(?:$|[^\w-])")
 _IBAN = compiled(
     r"(?i)(?:^|[^\w])([A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{2,4}){2,8}(?:[ -]?[A-Z0-9]{1,3})?)(?:$|[^\w])"
+)
+_ISSUED = compiled(
+    r"^(?:1\d{14}|4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}"
+    r"|3(?:0[0-5]|[689]\d)\d{11}|35\d{14}|6(?:011|5\d\d|4[4-9]\d)\d{12,15}|62\d{14,17}|(?:50|5[6-9]|6[0-9])\d{11,17})$"
 )
 _DIGITS = b"0123456789"
 
@@ -40,7 +47,7 @@ def _only(value: bytes, kept: bytes) -> bytes:
 
 def _is_card(value: bytes) -> bool:
     digits = _only(value, _DIGITS)
-    return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and _luhn(digits)
+    return _ISSUED.match(digits) is not None and len(set(digits)) > 1 and _luhn(digits)
 
 
 def _is_iban(value: bytes) -> bool:
@@ -55,7 +62,7 @@ def _is_phone(value: bytes) -> bool:
     return 7 <= len(digits) <= 15 and len(set(digits)) > 2
 
 
-_LAYERS: dict[str, tuple[object, Callable[[bytes], bool], bytes]] = {
+_LAYERS: dict[str, tuple[Any, Callable[[bytes], bool], bytes]] = {
     "email": (_EMAIL, bool, b"@"),
     "phone": (_PHONE, _is_phone, b""),
     "card": (_CARD, _is_card, b""),
@@ -75,10 +82,11 @@ def personal(data: bytes, kinds: Collection[str]) -> Iterator[Hit]:
                 yield Hit(kind, start, end)
 
 
-def _found(pattern: object, data: bytes) -> Iterator[tuple[int, int]]:
+def _found(pattern: Any, data: bytes) -> Iterator[tuple[int, int]]:
     """Matches of the first group, the next search beginning where the last group ended: two numbers may
     share the blank between them."""
     at = 0
-    while (match := pattern.search(data, at)) is not None:  # type: ignore[attr-defined]
-        yield match.span(1)
-        at = max(match.end(1), at + 1)
+    while (match := pattern.search(data, at)) is not None:
+        start, end = max(match.span(group) for group in range(1, pattern.groups + 1))
+        yield start, end
+        at = max(end, at + 1)

@@ -6,6 +6,7 @@ import base64
 import binascii
 import math
 from collections import Counter
+from itertools import pairwise, product, repeat
 from operator import ne
 
 import re2
@@ -25,9 +26,21 @@ _CLASS = bytes(
 _LATIN1 = re2.Options()
 _LATIN1.encoding = re2.Options.Encoding.LATIN1
 
-UUID = re2.compile(rb"(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", _LATIN1)
+_UUID = re2.compile(rb"(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", _LATIN1)
 _ULID = re2.compile(rb"^[0-7][0-9A-HJKMNP-TV-Z]{25}$", _LATIN1)
-_HEX = re2.compile(rb"(?i)^[0-9a-f]+$", _LATIN1)
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
+_SAMPLES = (b"abc", b"test", b"foo", b"sample", b"fake", b"demo")
+_SAYS_SO = (
+    b"xxxx",
+    b"example",
+    b"placeholder",
+    b"redacted",
+    b"changeme",
+    b"changeit",
+    b"replace",
+    b"dummy",
+    b"fixme",
+)
 _FETCHERS = (
     "self|this|os|process|env|secrets?|vault|config|settings|ctx|req|request|params|props|getenv|import|args|var|data"
     "|local|module|each|options|opts|credentials?|event|response|res|user|session"
@@ -50,7 +63,8 @@ _PLACEHOLDER = re2.compile(
         r"|x{4,}|\*{3,}|#{4,}|\.{3,}|_{5,}|-{5,}|\?{3,}|<[^>]*>|\$\{|\{\{"
         r"|example|placeholder|redacted|change[_-]?(?:me|it|this)|replace[_-]?(?:me|with|this)|dummy|fixme"
         r"|your[_ .-]|\bmy[_-](?:secret|token|key|pass|api)|[_ .-]here\b|insert[_ .-]"
-        r"|^(?:abc|test|foo|sample|fake|demo)(?:[_ .-]?(?:abc|123|test|key|token|secret|value|pass(?:word)?|api|[0-9]{1,4}))*$"
+        r"|^(?:abc|test|foo|sample|fake|demo)"
+        r"(?:[_ .-]?(?:abc|123|test|key|token|secret|value|pass(?:word)?|api|[0-9]{1,4}))*$"
         r"|^[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|secret|token|key|pass)$)"
     ).encode(),
     _LATIN1,
@@ -65,16 +79,25 @@ def entropy(value: bytes) -> float:
 
 def is_placeholder(value: bytes) -> bool:
     """Stands for a value, or is code that fetches one, or repeats one character."""
-    return len(set(value)) <= 3 or _CODE.match(value) is not None or _PLACEHOLDER.search(value) is not None
+    if len(set(value)) <= 3:
+        return True
+    if len(value) >= 12 and value.isalnum() and not value.isalpha():
+        lower = value.lower()
+        if not lower.startswith(_SAMPLES) and not any(word in lower for word in _SAYS_SO):
+            return False
+    return _CODE.match(value) is not None or _PLACEHOLDER.search(value) is not None
 
 
 def is_identifier_of_things(value: bytes) -> bool:
     """A UUID or a ULID: names rows, and now and then opens doors."""
-    return UUID.match(value) is not None or _ULID.match(value) is not None
+    if len(value) == 36:
+        return value.count(b"-") == 4 and _UUID.match(value) is not None
+    return len(value) == 26 and _ULID.match(value) is not None
 
 
 def is_hex(value: bytes) -> bool:
-    return _HEX.match(value) is not None
+    """Hexadecimal digits only."""
+    return not value.translate(None, _HEX_DIGITS)
 
 
 def restless(value: bytes) -> float:
@@ -110,14 +133,19 @@ def _wordy(shape: bytes) -> bool:
     return sum(len(run) for run in runs if len(run) >= 6) > len(shape) * 0.5
 
 
-_COMMON_PAIRS = frozenset(pair.encode() for pair in LISTS["pairs"])
+_LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+_PAIR_VALUE = dict.fromkeys(product(_LETTERS, repeat=2), 0) | {
+    (pair.encode()[0], pair.encode()[1]): 1 for pair in LISTS["pairs"]
+}
 
 
 def is_gibberish(value: bytes) -> bool:
     """Its letter pairs are not those of words (English: nearly all common; random letters: a third)."""
     lower = value.lower()
-    pairs = [lower[i : i + 2] for i in range(len(lower) - 1) if lower[i] > 96 and lower[i + 1] > 96]
-    return len(pairs) >= 4 and sum(pair in _COMMON_PAIRS for pair in pairs) < len(pairs) * 0.66
+    pairs = list(map(_PAIR_VALUE.get, pairwise(lower), repeat(-1)))
+    common = pairs.count(1)
+    letters = common + pairs.count(0)
+    return letters >= 4 and common < letters * 0.66
 
 
 def is_passwordlike(value: bytes) -> bool:

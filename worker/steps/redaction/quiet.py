@@ -21,7 +21,8 @@ _QUIET = compiled(
     r"data:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w=.-]{1,40}){0,3},[A-Za-z0-9+/=%]{40,}"
     r"|(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[\w-]{1,20}|sk-ssh-[\w@.-]{1,40})[ \t]{1,2}[A-Za-z0-9+/=]{40,}"
     r"|sha(?:1|256|384|512)[-:=][A-Za-z0-9+/]{26,}={0,2}"
-    r"|-----BEGIN (?:CERTIFICATE(?: REQUEST)?|X509 CRL|(?:RSA |EC |DSA |SSH2 )?PUBLIC KEY|PGP (?:PUBLIC KEY BLOCK|SIGNATURE|MESSAGE))-----"
+    r"|-----BEGIN (?:CERTIFICATE(?: REQUEST)?|X509 CRL|(?:RSA |EC |DSA |SSH2 )?PUBLIC KEY"
+    r"|PGP (?:PUBLIC KEY BLOCK|SIGNATURE|MESSAGE))-----"
     r"(?:[A-Za-z0-9+/=\s:,.()@_\\]|-[A-Za-z0-9]|-----?>){40,}"
 )
 

@@ -6,14 +6,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from worker.steps.redaction.assigned import named_secret
 from worker.steps.redaction.escapes import View
+from worker.steps.redaction.lexicon import PASSWORD
 from worker.steps.redaction.marker import foreign_markers, markers
 from worker.steps.redaction.pii import KINDS, personal
 from worker.steps.redaction.registered import Registered
 from worker.steps.redaction.shadow import Shadow
 from worker.steps.redaction.shapes import shapes
 from worker.steps.redaction.span import Hit, merged, outside
+from worker.steps.redaction.telling import rank_of_name
+from worker.steps.redaction.worth import is_secret
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -64,9 +66,11 @@ class Redactor:
 
     def _value(self, value: Json, key: str, depth: int) -> Json:
         if isinstance(value, str):
-            kind = named_secret(key, value) if key else None
             text = self.redact(value).text
-            return f"[REDACTED:{kind}]" if kind and text == value else text
+            rank = rank_of_name(key) if text == value and key else 0
+            if rank and is_secret(Shadow(value).data, rank, quoted=True, given=True):
+                return f"[REDACTED:{'password' if rank == PASSWORD else 'secret'}]"
+            return text
         if not isinstance(value, (list, dict)):
             return value
         if depth == 0:

@@ -11,7 +11,7 @@ from typing import Any
 
 import ahocorasick
 
-from worker.steps.redaction.assigned import Word, assigned, ranked
+from worker.steps.redaction.assigned import assigned
 from worker.steps.redaction.gitleaks import gitleaks_rules
 from worker.steps.redaction.lexicon import LISTS, PASSWORD, RANKS
 from worker.steps.redaction.loose import loose
@@ -20,6 +20,7 @@ from worker.steps.redaction.quiet import QUIET_KEYS, quiet
 from worker.steps.redaction.rule import CHECKS, Rule, compiled
 from worker.steps.redaction.shadow import Shadow
 from worker.steps.redaction.span import Hit
+from worker.steps.redaction.telling import Word, ranked
 
 
 class Shapes:
@@ -57,10 +58,8 @@ class Shapes:
                     yield Hit(rule.kind, start, _whole(data, end))
 
     def _told(self, data: bytes, words: list[Word]) -> Iterator[tuple[str, int, int]]:
-        for word in words:
-            found = assigned(data, word)
-            if found:
-                yield "password" if word.rank == PASSWORD else "secret", *found
+        for start, end, rank in assigned(data, words):
+            yield "password" if rank == PASSWORD else "secret", start, end
         yield from loose(data, words)
 
     def _telling(self, shadow: Shadow) -> tuple[int, list[Word]]:
