@@ -5,7 +5,7 @@ import redis
 from foreword.counters import COUNTERS, counter
 from foreword.errors import ConfigurationError
 from foreword.seal import Opener, Sealer, public_key
-from worker.parts import Parts, Wake
+from worker.parts import Parts
 from worker.settings import WorkerSettings
 from worker.steps.redaction import Redactor
 from worker.steps.redactors import Redactors
@@ -13,7 +13,7 @@ from worker.stores.hot_view import HotView
 from worker.stores.ledger import Ledger, open_pool
 
 
-def build(settings: WorkerSettings, wake: Wake) -> Parts:
+def build(settings: WorkerSettings) -> Parts:
     """Opens what a worker stands on; refuses to start without opening keys or exact counters."""
     keys = [key for key in settings.seal_keys.get_secret_value().split(",") if key.strip()]
     if not keys:
@@ -36,5 +36,4 @@ def build(settings: WorkerSettings, wake: Wake) -> Parts:
         batch=settings.batch,
         receipt_days=settings.receipt_days,
         event_days=settings.event_days,
-        wake=wake,
     )

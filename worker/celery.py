@@ -5,7 +5,7 @@ from functools import cache
 
 from celery import Celery, signals
 
-from foreword.wake import TaskName, celery_app, send
+from foreword.wake import TaskName, celery_app
 from worker.bootstrap import build
 from worker.intake.tasks import register
 from worker.parts import Parts
@@ -49,7 +49,7 @@ app = make_app(settings)
 @cache
 def parts() -> Parts:
     """This process's parts, opened when they are first needed."""
-    return build(settings, lambda task, args: send(app, task, args))
+    return build(settings)
 
 
 register(app, parts)

@@ -1,21 +1,17 @@
 """The parts a write flows through, built once per process by bootstrap."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from foreword.draft import Limits
 from foreword.seal import Opener, Sealer
-from foreword.wake import TaskName
 from worker.steps.redactors import Redactors
 from worker.stores.hot_view import HotView
 from worker.stores.ledger import Ledger
 
-Wake = Callable[[TaskName, tuple[object, ...]], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """Everything the flows need. ``wake`` announces work to this or another worker."""
+    """Everything the flows need."""
 
     ledger: Ledger
     hot_view: HotView
@@ -27,4 +23,3 @@ class Parts:
     batch: int
     receipt_days: int
     event_days: int
-    wake: Wake
