@@ -10,7 +10,7 @@ Nothing here cuts an entry or changes the order, and nothing here does I/O. What
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from foreword.errors import Field, ValidationError
@@ -210,7 +210,17 @@ class Report:
         wire: dict[str, Any] = {"counter": self.counter}
         if self.budget is not None:
             wire["tokenBudget"] = self.budget
-        wire |= {"used": self.used, "returned": self.returned, "omitted": asdict(self.omitted)}
+        omitted = self.omitted
+        wire |= {
+            "used": self.used,
+            "returned": self.returned,
+            "omitted": {
+                "oversize": omitted.oversize,
+                "budget": omitted.budget,
+                "limit": omitted.limit,
+                "similarity": omitted.similarity,
+            },
+        }
         if self.smallest_omitted is not None:
             wire["smallestOmitted"] = self.smallest_omitted
         return wire
