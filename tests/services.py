@@ -94,7 +94,9 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 class Product:
     """``foreword up`` as a process of its own, as a person would start it."""
 
-    def __init__(self, data_dir: Path, *arguments: str, **settings: str) -> None:
+    def __init__(
+        self, data_dir: Path, *arguments: str, user: str | int | None = None, **settings: str
+    ) -> None:
         self.data_dir = data_dir
         self.ready_file = data_dir.with_name(f"{data_dir.name}.ready.json")
         self.printed = data_dir.with_name(f"{data_dir.name}.printed.txt")
@@ -102,6 +104,7 @@ class Product:
             *(sys.executable, "-m", "foreword.cli", "up", "--data-dir", str(data_dir)),
             *("--ready-file", str(self.ready_file), *arguments),
         )
+        self._user = user
         self._settings = settings
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -114,6 +117,8 @@ class Product:
                 stdout=printed,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **self._settings},
+                user=self._user,
+                extra_groups=None if self._user is None else [],
             )
         return self
 

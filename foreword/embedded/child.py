@@ -100,17 +100,23 @@ class Child:
         if self._process is not None and self.alive():
             self._process.send_signal(self.spec.stop_signal)
 
-    def wait_stopped(self, deadline: float) -> None:
-        """Returns once it is gone; at ``deadline`` (monotonic seconds) it is killed with what it started."""
+    def wait_stopped(self, deadline: float) -> bool:
+        """Returns once it is gone; False if it had to be killed, with what it started, at ``deadline``.
+
+        The deadline is in monotonic seconds.
+        """
         if self._process is None:
-            return
+            return True
         try:
             self._process.wait(max(0.0, deadline - time.monotonic()))
+            obeyed = True
         except subprocess.TimeoutExpired:
+            obeyed = False
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         if self.spec.record:
             self.spec.record.unlink(missing_ok=True)
+        return obeyed
 
     def stop(self) -> None:
         self.ask_to_stop()

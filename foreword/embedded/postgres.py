@@ -206,6 +206,10 @@ class Postgres:
         try:
             with psycopg.connect(self._maintenance_url, connect_timeout=2) as connection:
                 connection.execute("SELECT 1")
-        except psycopg.OperationalError:
+        except psycopg.OperationalError as error:
+            if "password authentication failed" in str(error):
+                raise ConfigurationError(
+                    f"{self._folder.credentials} does not fit the ledger in {self._data}: restore it."
+                ) from error
             return False
         return True

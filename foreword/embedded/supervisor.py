@@ -92,7 +92,8 @@ class Supervisor:
                 child.ask_to_stop()
             now = time.monotonic()
             for child in children:
-                child.wait_stopped(now + child.spec.grace)
+                if not child.wait_stopped(now + child.spec.grace):
+                    self.output(f"{child.spec.name} did not stop in {child.spec.grace:g} s and was killed.")
         self._watched.clear()
 
     def look_after(self) -> bool:

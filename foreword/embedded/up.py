@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
+
 from foreword.embedded import orphans, ports
 from foreword.embedded.credentials import Credentials
 from foreword.embedded.environment import Environment
@@ -15,7 +17,7 @@ from foreword.embedded.readiness import Address, Readiness
 from foreword.embedded.servers import Servers
 from foreword.embedded.signals import StopSignals
 from foreword.embedded.supervisor import Supervisor
-from foreword.errors import ConfigurationError, ForewordError
+from foreword.errors import ConfigurationError, ForewordError, Unavailable
 from foreword.ledger import api_keys, tenants
 from foreword.ledger.migrate import migrate
 from foreword.running import default_folder
@@ -59,6 +61,9 @@ def run(options: UpOptions) -> int:
             lock.release()
     except ForewordError as error:
         options.output(f"Foreword could not start. {error.message}")
+        return FAILED
+    except OSError as error:
+        options.output(f"Foreword could not start. {error}")
         return FAILED
 
 
@@ -110,7 +115,16 @@ class _Run:
         self.supervisor.watch()
 
     def _prepare_ledger(self, kept: Credentials) -> Credentials:
-        """Migrates; makes and saves a first key when this ledger does not know the one we have."""
+        """Migrates; makes and saves a first key when this ledger does not know the one we have.
+
+        Raises Unavailable with PostgreSQL's own words when it is not there or refuses.
+        """
+        try:
+            return self._with_known_key(kept)
+        except psycopg.Error as error:
+            raise Unavailable(f"The ledger could not be prepared: {error}") from error
+
+    def _with_known_key(self, kept: Credentials) -> Credentials:
         url = self.servers.database_url
         self.servers.create_database()
         migrate(url, shim_password=kept.shim_password, worker_password=kept.worker_password)

@@ -21,8 +21,8 @@ bind 127.0.0.1
 protected-mode yes
 port {port}
 requirepass {password}
-dir "{dir}"
-logfile "{log}"
+dir {dir}
+logfile {log}
 appendonly yes
 appendfsync everysec
 aof-load-truncated yes
@@ -75,7 +75,9 @@ class Valkey:
             "\n".join(log.read_text("utf-8", "replace").splitlines()[-3:])
         ):
             self._set_aside()
-        text = _SETTINGS.format(port=self._port, password=self._password, dir=self._folder.valkey, log=log)
+        text = _SETTINGS.format(
+            port=self._port, password=self._password, dir=_quoted(self._folder.valkey), log=_quoted(log)
+        )
         self._configuration.touch(mode=0o600)
         self._configuration.write_text(text, encoding="utf-8")
 
@@ -95,6 +97,11 @@ class Valkey:
         except OSError:
             return False
         return answer == b"+OK\r\n+PONG\r\n"
+
+
+def _quoted(path: Path) -> str:
+    """A path as Valkey's configuration spells it, whatever characters it has."""
+    return '"' + "".join(f"\\x{byte:02x}" for byte in os.fsencode(path)) + '"'
 
 
 def binary() -> Path:

@@ -1,9 +1,12 @@
 """``foreword up`` as a person meets it: started, used, killed in every way, started again."""
 
 import os
+import pwd
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
+import foreword
 from foreword.embedded import ports
+from foreword.embedded.account import Account
 from foreword.embedded.child import Child
 from foreword.embedded.credentials import Credentials
 from foreword.embedded.folder import Folder
@@ -35,11 +40,18 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Product]:
-    """A product that is not started; whatever state a test leaves it in, nothing of it survives."""
-    product = Product(tmp_path / "data", "--port", "0")
+    """A product that is not started, in a folder with an awkward name; nothing of it outlives the test."""
+    product = Product(tmp_path / 'Mémoire d\'un "agent"', "--port", "0")
     yield product
     if product.process is not None:
         product.stop()
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A temporary folder no parent of which is closed, as pytest's are."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
 
 
 def _client(ready: dict[str, Any]) -> httpx.Client:
@@ -176,6 +188,46 @@ def test_the_next_up_recovers_from_kill_9(fresh: Product, victims: str) -> None:
     assert {**second, "url": None, "pids": None} == {**first, "url": None, "pids": None}
     eventually(lambda: len(_stored(second)) == len(texts), "every accepted write is filed")
     assert sorted(_stored(second)) == sorted(texts)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="every other test runs without root here")
+def test_a_user_without_root_runs_it_as_well(open_folder: Path) -> None:
+    """Started by an unprivileged user it serves, and everything it made and runs is that user's."""
+    nobody = pwd.getpwnam("nobody").pw_uid
+    account = Account(nobody, nobody)
+    if not all(account.can_reach(Path(path).resolve()) for path in (sys.executable, foreword.__file__)):
+        pytest.skip("Python or Foreword is installed where only root can read it")
+    os.chown(open_folder, nobody, -1)
+    product = Product(open_folder / "data", "--port", "0", user=nobody, HOME=str(open_folder)).start()
+    try:
+        ready = product.wait_ready()
+        _accept(ready, "mine")
+        eventually(lambda: _stored(ready) == ["mine"], "the write is filed")
+        assert {Path(f"/proc/{pid}").stat().st_uid for pid in _pids(ready)} == {nobody}
+        assert {path.stat().st_uid for path in product.data_dir.rglob("*")} == {nobody}
+    finally:
+        assert product.stop() == 0
+
+
+def test_a_ledger_that_refuses_is_reported(tmp_path: Path) -> None:
+    """An outside PostgreSQL that is not there ends the start with its name and no traceback."""
+    nowhere = f"postgresql://owner:top@127.0.0.1:{ports.free()}/mem"
+    product = Product(tmp_path / "data", "--port", "0", FOREWORD_DATABASE_URL=nowhere).start()
+    assert product.wait_ended() == 1
+    said = product.printed.read_text()
+    assert "could not be prepared" in said
+    assert "Traceback" not in said
+    assert "top" not in said
+
+
+def test_lost_credentials_are_asked_back(fresh: Product) -> None:
+    """Without its credentials file a ledger is neither opened nor replaced."""
+    fresh.start().wait_ready()
+    fresh.stop()
+    (fresh.data_dir / "credentials.json").unlink()
+    assert fresh.start().wait_ended() == 1
+    assert "restore it" in fresh.printed.read_text()
+    assert not (fresh.data_dir / "credentials.json").exists()
 
 
 def test_outside_servers_are_used_instead(tmp_path: Path) -> None:

@@ -110,13 +110,16 @@ def test_stages_stop_one_after_the_other_from_the_top(
     assert not list(tmp_path.glob("*.pid.json"))
 
 
-def test_a_child_that_does_not_stop_is_killed_after_its_grace(supervisor: Supervisor, spec: Build) -> None:
-    """A deaf child holds up a stop for its grace and no longer."""
+def test_a_child_that_does_not_stop_is_killed_after_its_grace(
+    supervisor: Supervisor, spec: Build, said: list[str]
+) -> None:
+    """A deaf child holds up a stop for its grace and no longer, and this is told."""
     supervisor.start([spec("deaf", _DEAF, grace=0.3)])
     [pid] = supervisor.pids()["deaf"]
     supervisor.stop()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+    assert said == ["deaf did not stop in 0.3 s and was killed."]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
