@@ -39,6 +39,10 @@ lock: setup ## resolve the dependencies anew, with hashes
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 		--extra all --extra dev pyproject.toml -o requirements.lock
+	for image in shim worker; do \
+		$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+			--extra cli --extra $$image --constraint requirements.lock pyproject.toml -o ops/$$image.lock; \
+	done
 
 clean: ## remove what make made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/results

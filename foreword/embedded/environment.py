@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from foreword import seal
@@ -51,9 +50,9 @@ class Environment:
         password = self.credentials.worker_password
         return self._shared("foreword_worker", password) | {_OPENING_KEYS: ",".join(self.seal_keys)}
 
-    def beat(self, schedule: Path) -> dict[str, str]:
-        password = self.credentials.worker_password
-        return self._shared("foreword_worker", password) | {"FOREWORD_BEAT_SCHEDULE": str(schedule)}
+    def beat(self) -> dict[str, str]:
+        """Sends wake-ups only, so it opens nothing."""
+        return self._shared("foreword_worker", self.credentials.worker_password)
 
     def _shared(self, role: str, password: str) -> dict[str, str]:
         passed = {name: value for name, value in self.caller.items() if name != _OPENING_KEYS}

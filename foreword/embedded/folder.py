@@ -29,7 +29,7 @@ class Folder:
 
     @property
     def run(self) -> Path:
-        """Records of living processes, and beat's schedule."""
+        """Records of living processes, and the readiness file."""
         return self.root / "run"
 
     @property

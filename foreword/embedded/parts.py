@@ -28,7 +28,7 @@ def parts(folder: Folder, environment: Environment, address: Address, workers: i
         )
 
     shim = part("shim", "api_shim", told=environment.shim(address), stage=4, grace=20.0)
-    beat = part("beat", "worker", "beat", told=environment.beat(folder.run / "beat"), stage=3)
+    beat = part("beat", "worker", "beat", told=environment.beat(), stage=3)
     return [
         *(
             part(f"worker-{number}", "worker", "run", told=environment.worker(), stage=2, grace=60.0)

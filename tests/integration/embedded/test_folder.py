@@ -125,7 +125,7 @@ def test_each_child_is_told_no_more_than_it_needs(tmp_path: Path) -> None:
     kept = Credentials.fresh()
     environment = Environment(caller=caller, credentials=kept, servers=Servers.of(folder, kept, caller))
     shim = environment.shim(Address(host="127.0.0.1", port=1))
-    worker, beat = environment.worker(), environment.beat(tmp_path / "beat")
+    worker, beat = environment.worker(), environment.beat()
     for told in (shim, worker, beat):
         assert not any("top@" in value for value in told.values())
         assert told["FOREWORD_LOG_LEVEL"] == "DEBUG"
