@@ -1,7 +1,6 @@
 """Answer: a body as bytes and its ETag, a digest of exactly these bytes."""
 
 import hashlib
-import json
 from dataclasses import dataclass
 
 from foreword.entry import compact
@@ -20,14 +19,19 @@ class Answer:
     @classmethod
     def of(cls, body: bytes) -> "Answer":
         """An answer of these bytes."""
-        return cls(body, f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"')
+        return cls(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+
+
+def shown(memory_ref: str) -> str:
+    """A ref as an answer repeats it; what was not UTF-8 in it becomes ``?``."""
+    return memory_ref.encode(errors="replace").decode()
 
 
 def listing(scope: Scope, filters: str, page: Page) -> Answer:
     """The answer of a list: ready fragments between a few small pieces."""
     parts = [
         b'{"memoryRef":',
-        json.dumps(scope.memory_ref, ensure_ascii=False).encode(errors="replace"),
+        compact(shown(scope.memory_ref)),
         b',"entries":[',
         page.entries,
         b'],"budget":',

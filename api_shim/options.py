@@ -5,39 +5,38 @@ once (RFC 0113; OpenWOP agent-memory, options). A malformed memoryRef is not ref
 memory.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
 
-from foreword.budget import FITS, MAX_BUDGET, Fit, page_limit
+from api_shim.given import Given
+from foreword.budget import FITS, Fit, page_limit
 from foreword.counters import COUNTERS
 from foreword.draft import KINDS
-from foreword.errors import Field, ValidationError
 from foreword.page import Ask
-from foreword.position import read_cursor, read_position
+from foreword.position import Cursor, read_cursor, read_position
 from foreword.scope import Scope
 
-Default = TypeVar("Default", str, None)
+MAX_TAG = 256
+MAX_TOKEN = 256
+MAX_QUERY = 4096
+RANKS = ("recency", "relevance")
+FIELDS = ("all",)
 
-_INTEGER = re.compile(r"[0-9]{1,16}")
-_NUMBER = re.compile(r"-?[0-9]{1,3}(\.[0-9]{1,9})?")
-_KNOWN = frozenset(
-    (
-        "memoryRef",
-        "limit",
-        "tag",
-        "tokenBudget",
-        "tokenCounter",
-        "rank",
-        "query",
-        "fit",
-        "minSimilarity",
-        "kind",
-        "cursor",
-        "after",
-        "fields",
-    )
+LIST_OPTIONS = (
+    "memoryRef",
+    "limit",
+    "tag",
+    "tokenBudget",
+    "tokenCounter",
+    "rank",
+    "query",
+    "fit",
+    "minSimilarity",
+    "kind",
+    "cursor",
+    "after",
+    "fields",
 )
 
 
@@ -52,139 +51,65 @@ class ReadOptions:
     fit: Fit = "prefix"
     tag: str | None = None
     kind: str | None = None
-    cursor: str | None = None
-    after: str | None = None
+    cursor: Cursor | None = None
+    after: int | None = None
     all_fields: bool = False
 
     @property
     def filters(self) -> str:
         """What a cursor must agree with to continue this read."""
-        return f"{self.tag or ''}\x00{self.kind or ''}"
+        return _filters(self.tag, self.kind)
 
-    def ask(self, scope: Scope) -> Ask:
-        """The recency read; ValidationError when the cursor continues another one."""
-        cursor = None if self.cursor is None else read_cursor(scope, self.filters, self.cursor)
+    def ask(self) -> Ask:
+        """The recency read."""
         return Ask(
             counter=self.counter,
             ordinal=COUNTERS[self.counter].ordinal,
             budget=self.budget,
             limit=page_limit(self.limit, budgeted=self.budget is not None),
             fit=self.fit,
-            before=None if cursor is None else cursor.before,
-            remaining=None if cursor is None else cursor.remaining,
+            before=None if self.cursor is None else self.cursor.before,
+            remaining=None if self.cursor is None else self.cursor.remaining,
             tag=self.tag,
             kind=self.kind,
         )
 
-    def awaited(self, scope: Scope) -> int | None:
-        """The accept position this read must see; ValidationError for a token of another scope."""
-        return None if self.after is None else read_position(scope, self.after)
 
+def read_options(pairs: Sequence[tuple[str, str]], tenant: int, default_counter: str) -> ReadOptions:
+    """Options of a tenant's list from query pairs; ValidationError names every bad one.
 
-def read_options(pairs: Sequence[tuple[str, str]], default_counter: str) -> ReadOptions:
-    """Options of a list from query pairs; ValidationError names every bad one."""
-    given = _Given(pairs, _KNOWN)
-    budget = given.integer("tokenBudget", least=1)
+    Tokens of another memory, or of a read with other filters, are refused.
+    """
+    given = Given(pairs, LIST_OPTIONS)
+    scope = Scope(tenant, given.memory_ref())
+    tag, kind = given.text("tag", MAX_TAG), given.choice("kind", KINDS, None)
+    cursor, after = given.text("cursor", MAX_TOKEN), given.text("after", MAX_TOKEN)
+    filters = _filters(tag, kind)
     options = ReadOptions(
-        memory_ref=given.required("memoryRef"),
+        memory_ref=scope.memory_ref,
         counter=given.choice("tokenCounter", tuple(COUNTERS), default_counter),
-        budget=budget,
+        budget=given.integer("tokenBudget", least=1),
         limit=given.integer("limit", least=0),
         fit=given.choice("fit", FITS, "prefix"),  # type: ignore[arg-type]
-        tag=given.text("tag", 256),
-        kind=given.choice("kind", KINDS, None),
-        cursor=given.text("cursor", 256),
-        after=given.text("after", 256),
-        all_fields=given.choice("fields", ("all",), None) is not None,
+        tag=tag,
+        kind=kind,
+        cursor=None if cursor is None else given.take(partial(read_cursor, scope, filters, cursor)),
+        after=None if after is None else given.take(partial(read_position, scope, after)),
+        all_fields=given.choice("fields", FIELDS, None) is not None,
     )
-    given.ranking()
+    _refuse_ranking(given)
     given.close()
     return options
 
 
-class _Given:
-    """Query values by name, and what is wrong with them."""
-
-    def __init__(self, pairs: Sequence[tuple[str, str]], known: frozenset[str]) -> None:
-        self.values: dict[str, str] = {}
-        self.bad: list[Field] = []
-        for name, value in pairs:
-            if name not in known:
-                shown = name if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) else "(unnamed)"
-                self.refuse(shown, "is not an option of this call")
-            elif name in self.values:
-                self.refuse(name, "is given more than once")
-            else:
-                self.values[name] = value
-
-    def refuse(self, name: str, reason: str) -> None:
-        self.bad.append(Field(name, reason))
-
-    def close(self) -> None:
-        if self.bad:
-            raise ValidationError(list(dict.fromkeys(self.bad)))
-
-    def required(self, name: str) -> str:
-        if name not in self.values:
-            self.refuse(name, "is required")
-        return self.values.get(name, "")
-
-    def integer(self, name: str, *, least: int) -> int | None:
-        text = self.values.get(name)
-        if text is None:
-            return None
-        if _INTEGER.fullmatch(text) is None or not least <= int(text) <= MAX_BUDGET:
-            self.refuse(name, f"must be an integer from {least} to 2^53 - 1")
-            return None
-        return int(text)
-
-    def text(self, name: str, most: int) -> str | None:
-        text = self.values.get(name)
-        if text is None:
-            return None
-        if not 1 <= len(text) <= most or "\x00" in text or (not text.isascii() and not _is_utf8(text)):
-            self.refuse(name, f"must be 1 to {most} characters")
-            return None
-        return text
-
-    def choice(self, name: str, known: Sequence[str], default: Default) -> "str | Default":
-        text = self.values.get(name)
-        if text is None:
-            return default
-        if text not in known:
-            self.refuse(name, "must be one of " + ", ".join(known))
-            return default
-        return text
-
-    def ranking(self) -> None:
-        """Only recency is served here; what belongs to relevance is still checked."""
-        rank = self.choice("rank", ("recency", "relevance"), "recency")
-        self.text("query", 4096)
-        floor = self.values.get("minSimilarity")
-        if floor is not None and (_NUMBER.fullmatch(floor) is None or not -1 <= float(floor) <= 1):
-            self.refuse("minSimilarity", "must be a number from -1 to 1")
-        if rank == "relevance":
-            self.refuse("rank", "relevance is not available on this server")
+def _filters(tag: str | None, kind: str | None) -> str:
+    return f"{tag or ''}\x00{kind or ''}"
 
 
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def single_options(pairs: Sequence[tuple[str, str]], known: Mapping[str, int]) -> dict[str, str]:
-    """Plain text options of small calls: each known name with the most characters it may have.
-
-    ``memoryRef`` is required where it is known, and may be of any shape.
-    """
-    given = _Given(pairs, frozenset(known))
-    if "memoryRef" in known:
-        given.required("memoryRef")
-    for name, most in known.items():
-        if name != "memoryRef":
-            given.text(name, most)
-    given.close()
-    return given.values
+def _refuse_ranking(given: Given) -> None:
+    """Only recency is served here; what belongs to relevance is still checked."""
+    rank = given.choice("rank", RANKS, "recency")
+    given.text("query", MAX_QUERY)
+    given.number("minSimilarity", least=-1, most=1)
+    if rank == "relevance":
+        given.refuse("rank", "relevance is not available on this server")

@@ -1,6 +1,6 @@
 """THE READ. The newest entries that fit, from counts that already exist.
 
-    options -> [wait for a position] -> head | window | ledger -> join ready bytes -> answer
+    options -> [counter complete?] -> [wait for a position] -> head | window | ledger -> join ready bytes -> answer
 
 The hot view answers when it can vouch for the answer; otherwise the ledger gives the same one, and a rebuild
 is asked for. A foreign, malformed or unknown memoryRef is an empty memory.
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from api_shim.answer import Answer, listing
+from api_shim.counting import Counting
 from api_shim.database import Database
 from api_shim.metrics import Metrics
 from api_shim.options import ReadOptions
@@ -32,17 +33,18 @@ class Reader:
 
     hot_view: HotView
     database: Database
+    counting: Counting
     metrics: Metrics
     rebuild: Callable[[Scope], None]
 
     async def list(self, scope: Scope, options: ReadOptions, *, reachable: bool) -> Answer:
         """The answer of a list (RFC 0113: whole entries, never over the budget)."""
-        ask = options.ask(scope)
-        awaited = options.awaited(scope)
+        ask = options.ask()
         if not reachable:
             return listing(scope, options.filters, empty(ask))
-        if awaited is not None:
-            await self.wait_until_filed(scope, awaited, _PATIENCE)
+        await self.counting.require(options.counter)
+        if options.after is not None:
+            await self.wait_until_filed(scope, options.after, _PATIENCE)
         return listing(scope, options.filters, await self._find(scope, options, ask, now_ms()))
 
     async def _find(self, scope: Scope, options: ReadOptions, ask: Ask, now: int) -> Page:

@@ -30,6 +30,8 @@ DEFAULT_KIND = "fact"
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_TELLABLE = re.compile(r"[A-Za-z_]{1,32}")
+"""Names of unknown fields that a refusal repeats; anything else might be a value in the wrong place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +148,7 @@ class _Reader:
     def _refuse_unknown(self, known: set[str]) -> None:
         for name in self.body:
             if name not in known:
-                shown = name if isinstance(name, str) and re.fullmatch(r"\w{1,64}", name) else "(unnamed)"
+                shown = name if isinstance(name, str) and _TELLABLE.fullmatch(name) else "(unnamed)"
                 self._refuse(shown, "is not a field of an entry")
 
     def _text(self, name: str, value: object) -> str | None:

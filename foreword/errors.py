@@ -5,6 +5,7 @@
     ├── Unauthenticated         unauthenticated         no key, or not one of ours
     ├── Forbidden               forbidden               a valid key without the scope
     ├── NotFound                not_found
+    ├── MethodNotAllowed        method_not_allowed      a path that answers other methods
     ├── Conflict                conflict                the same id with another body
     ├── PayloadTooLarge         payload_too_large
     ├── UnsupportedMediaType    unsupported_media_type
@@ -85,6 +86,12 @@ class NotFound(ForewordError):
     """There is no such thing here."""
 
     code = "not_found"
+
+
+class MethodNotAllowed(ForewordError):
+    """This path does not answer this method."""
+
+    code = "method_not_allowed"
 
 
 class Conflict(ForewordError):

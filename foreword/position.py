@@ -16,6 +16,8 @@ from foreword.scope import Scope
 
 _POSITION = struct.Struct(">Q8s")
 _CURSOR = struct.Struct(">QQ8s")
+_MOST = 2**63 - 1
+"""The largest number the ledger can compare with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def read_cursor(scope: Scope, filters: str, token: str) -> Cursor:
 
 def _tag(scope: Scope, filters: str) -> bytes:
     text = f"{scope.tenant}\x00{scope.memory_ref}\x00{filters}"
-    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
 
 
 def _encode(raw: bytes) -> str:
@@ -64,6 +66,12 @@ def _encode(raw: bytes) -> str:
 def _decode(shape: struct.Struct, token: str, field: str) -> tuple[Any, ...]:
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        return shape.unpack(raw)
+        *numbers, tag = shape.unpack(raw)
     except (binascii.Error, struct.error, ValueError) as error:
-        raise ValidationError.of(field, "is not a token of this server") from error
+        raise ValidationError.of(field, _FOREIGN) from error
+    if max(numbers) > _MOST:
+        raise ValidationError.of(field, _FOREIGN)
+    return *numbers, tag
+
+
+_FOREIGN = "is not a token of this server"

@@ -1,91 +1,81 @@
 """Entries: written, listed, fetched, removed."""
 
-import re
 from typing import Any
 
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api_shim.accept import Receipt
 from api_shim.answer import Answer
-from api_shim.doors.body import read_json
+from api_shim.doors.body import JSON, apart, parse_json, read_bytes
+from api_shim.doors.request import entry_id, options, pairs, reachable
 from api_shim.keyring import Caller
-from api_shim.options import read_options, single_options
+from api_shim.options import FIELDS, read_options
 from api_shim.parts import Parts
 from api_shim.sources.recent import fragment, full_fragment
 from foreword.draft import Draft, parse_draft
 from foreword.entry import compact
 from foreword.errors import Field, Forbidden, NotFound, ValidationError
 from foreword.instant import now_ms, to_datetime
-from foreword.scope import Scope, is_readable_ref
+from foreword.scope import Scope
 
-_SECONDS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,3})?")
-_LONGEST_WAIT = 30.0
+LONGEST_WAIT = 30
 
 
 async def list_entries(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/entries``: the newest that fit."""
-    options = read_options(request.query_params.multi_items(), parts.settings.token_counter)
-    scope = Scope(caller.tenant, options.memory_ref)
-    reached = reachable(caller, options.memory_ref) is not None
-    return answered(request, await parts.reader.list(scope, options, reachable=reached))
+    asked = read_options(pairs(request), caller.tenant, parts.settings.token_counter)
+    scope = Scope(caller.tenant, asked.memory_ref)
+    reached = reachable(caller, asked.memory_ref) is not None
+    return answered(request, await parts.reader.list(scope, asked, reachable=reached))
 
 
 async def get_entry(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/entries/{id}``."""
-    given = single_options(request.query_params.multi_items(), {"memoryRef": 0, "fields": 3})
-    if given.get("fields", "all") != "all":
-        raise ValidationError.of("fields", "must be all")
-    scope = reachable(caller, given["memoryRef"])
-    entry_id = path_id(request)
-    if scope is None or entry_id is None:
+    given = options(request, "memoryRef", "fields")
+    memory_ref, full = given.memory_ref(), given.choice("fields", FIELDS, None) is not None
+    given.close()
+    scope, wanted = reachable(caller, memory_ref), entry_id(request)
+    if scope is None or wanted is None:
         raise NotFound
     rows = await parts.database.read(
-        scope.tenant,
-        "entry",
-        {"ref": scope.memory_ref, "id": entry_id, "now": to_datetime(now_ms())},
+        scope.tenant, "entry", {"ref": scope.memory_ref, "id": wanted, "now": to_datetime(now_ms())}
     )
     if not rows:
         raise NotFound
-    entry = (full_fragment if "fields" in given else fragment)(rows[0])
+    entry = (full_fragment if full else fragment)(rows[0])
     ref = compact(scope.memory_ref)
     return answered(request, Answer.of(b'{"memoryRef":' + ref + b',"entry":' + entry + b"}"))
 
 
 async def write_entry(request: Request, caller: Caller, parts: Parts) -> Response:
     """``POST /v1/memory/entries``: 202 once committed; with ``wait`` 201 once it can be read."""
-    seconds = _wait(request.query_params)
-    body = await read_json(request, parts.settings.max_body_bytes)
-    draft = parse_draft(body, parts.settings.limits(), now=now_ms())
+    given = options(request, "wait")
+    seconds = given.number("wait", least=0, most=LONGEST_WAIT) or 0
+    raw = await read_bytes(request, parts.settings.max_body_bytes, JSON)
+    draft = await apart(raw, lambda: given.finish(lambda: _parse_entry(parse_json(raw), parts)))
     _require_reach(caller, [draft])
-    receipts = await parts.acceptor.accept(caller.tenant, [draft])
-    if seconds > 0:
-        receipts = await parts.acceptor.wait(receipts, seconds)
+    receipts = await _accept(caller, [draft], seconds, parts)
     return _json(receipts[0].to_wire(), _WRITE_STATUS[receipts[0].status])
 
 
 async def write_batch(request: Request, caller: Caller, parts: Parts) -> Response:
     """``POST /v1/memory/entries:batch``: all or none; a refusal names the index."""
-    seconds = _wait(request.query_params)
-    body = await read_json(request, parts.settings.max_body_bytes)
-    drafts = _parse_batch(body, parts)
+    given = options(request, "wait")
+    seconds = given.number("wait", least=0, most=LONGEST_WAIT) or 0
+    raw = await read_bytes(request, parts.settings.max_body_bytes, JSON)
+    drafts = await apart(raw, lambda: given.finish(lambda: _parse_batch(parse_json(raw), parts)))
     _require_reach(caller, drafts)
-    receipts = await parts.acceptor.accept(caller.tenant, drafts)
-    if seconds > 0:
-        waited = {(r.scope, r.id): r for r in await parts.acceptor.wait(receipts, seconds)}
-        receipts = [waited[receipt.scope, receipt.id] for receipt in receipts]
+    receipts = await _accept(caller, drafts, seconds, parts)
     return _json({"receipts": [receipt.to_wire() for receipt in receipts]}, _batch_status(receipts))
 
 
 async def get_receipt(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/receipts/{id}``."""
-    given = single_options(request.query_params.multi_items(), {"memoryRef": 0})
-    scope = reachable(caller, given["memoryRef"])
-    entry_id = path_id(request)
+    scope, wanted = _named(request, caller)
     receipt = None
-    if scope is not None and entry_id is not None:
-        receipt = await parts.acceptor.receipt(scope, entry_id)
+    if scope is not None and wanted is not None:
+        receipt = await parts.acceptor.receipt(scope, wanted)
     if receipt is None:
         raise NotFound
     return _json(receipt.to_wire())
@@ -93,26 +83,29 @@ async def get_receipt(request: Request, caller: Caller, parts: Parts) -> Respons
 
 async def remove_entry(request: Request, caller: Caller, parts: Parts) -> Response:
     """``DELETE /v1/memory/entries/{id}``: filed or not, never served again once this has answered."""
-    given = single_options(request.query_params.multi_items(), {"memoryRef": 0})
-    scope = reachable(caller, given["memoryRef"])
-    entry_id = path_id(request)
-    if scope is None or entry_id is None:
+    scope, removed = await _remove(request, caller, parts)
+    return _json({"memoryRef": scope.memory_ref, "id": removed, "removed": True})
+
+
+async def remove_memory(request: Request, caller: Caller, parts: Parts) -> Response:
+    """``DELETE /v1/host/foreword/memory/{memoryId}``: the same, in the words of OpenWOP's hosts."""
+    scope, removed = await _remove(request, caller, parts)
+    return _json({"memoryRef": scope.memory_ref, "memoryId": removed, "removed": True})
+
+
+async def _remove(request: Request, caller: Caller, parts: Parts) -> tuple[Scope, str]:
+    scope, wanted = _named(request, caller)
+    if scope is None or wanted is None:
         raise NotFound
-    await parts.remover.remove(scope, entry_id)
-    return _json({"memoryRef": scope.memory_ref, "id": entry_id, "removed": True})
+    await parts.remover.remove(scope, wanted)
+    return scope, wanted
 
 
-def reachable(caller: Caller, memory_ref: str) -> Scope | None:
-    """The scope of a ref, or None where it can hold nothing for this caller."""
-    if not is_readable_ref(memory_ref) or not caller.may_reach(memory_ref):
-        return None
-    return Scope(caller.tenant, memory_ref)
-
-
-def path_id(request: Request) -> str | None:
-    """The id in the path, or None when no id can look like that."""
-    found: str = request.path_params["id"]
-    return found if re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", found) else None
+def _named(request: Request, caller: Caller) -> tuple[Scope | None, str | None]:
+    given = options(request, "memoryRef")
+    memory_ref = given.memory_ref()
+    given.close()
+    return reachable(caller, memory_ref), entry_id(request)
 
 
 def answered(request: Request, answer: Answer) -> Response:
@@ -134,12 +127,16 @@ def _batch_status(receipts: list[Receipt]) -> int:
     return _WRITE_STATUS[statuses.pop()] if len(statuses) == 1 else 202 if "accepted" in statuses else 200
 
 
-def _wait(query: QueryParams) -> float:
-    given = single_options(query.multi_items(), {"wait": 8})
-    text = given.get("wait", "0")
-    if _SECONDS.fullmatch(text) is None or float(text) > _LONGEST_WAIT:
-        raise ValidationError.of("wait", "must be a number of seconds from 0 to 30")
-    return float(text)
+async def _accept(caller: Caller, drafts: list[Draft], seconds: float, parts: Parts) -> list[Receipt]:
+    receipts = await parts.acceptor.accept(caller.tenant, drafts)
+    if not seconds:
+        return receipts
+    waited = {(r.scope, r.id): r for r in await parts.acceptor.wait(receipts, seconds)}
+    return [waited[receipt.scope, receipt.id] for receipt in receipts]
+
+
+def _parse_entry(body: Any, parts: Parts) -> Draft:
+    return parse_draft(body, parts.settings.limits(), now=now_ms())
 
 
 def _parse_batch(body: Any, parts: Parts) -> list[Draft]:
@@ -148,14 +145,14 @@ def _parse_batch(body: Any, parts: Parts) -> list[Draft]:
     entries, most = body["entries"], parts.settings.max_batch
     if not isinstance(entries, list) or not 1 <= len(entries) <= most:
         raise ValidationError.of("entries", f"must be a list of 1 to {most} entries")
-    drafts, bad, now = [], [], now_ms()
+    drafts, bad, limits, now = [], [], parts.settings.limits(), now_ms()
     for index, item in enumerate(entries):
         try:
-            drafts.append(parse_draft(item, parts.settings.limits(), now=now))
+            drafts.append(parse_draft(item, limits, now=now))
         except ValidationError as error:
             bad += [Field(f"entries[{index}].{field.field}", field.reason) for field in error.fields]
     if bad:
-        raise ValidationError(bad[:100])
+        raise ValidationError(bad)
     return drafts
 
 

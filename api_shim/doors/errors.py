@@ -1,15 +1,18 @@
 """Errors to statuses: the one place that knows both."""
 
-import json
 import logging
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
+from foreword.entry import compact
 from foreword.errors import (
     Conflict,
     Forbidden,
     ForewordError,
+    MethodNotAllowed,
     NotFound,
     PayloadTooLarge,
     RateLimited,
@@ -22,11 +25,15 @@ from foreword.errors import (
 
 log = logging.getLogger(__name__)
 
+MOST_FIELDS = 100
+"""Bad fields one answer names."""
+
 STATUSES: dict[type[ForewordError], int] = {
     ValidationError: 400,
     Unauthenticated: 401,
     Forbidden: 403,
     NotFound: 404,
+    MethodNotAllowed: 405,
     Conflict: 409,
     PayloadTooLarge: 413,
     UnsupportedMediaType: 415,
@@ -44,11 +51,18 @@ def error_response(error: ForewordError) -> Response:
     if isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
     return Response(
-        json.dumps(error.to_wire(), ensure_ascii=False, separators=(",", ":")).encode(),
+        compact(_bounded(error.to_wire())),
         status_code=STATUSES.get(type(error), 500),
         headers=headers,
         media_type="application/json",
     )
+
+
+def _bounded(body: dict[str, Any]) -> dict[str, Any]:
+    details = body.get("details") or {}
+    if len(details.get("fields", ())) > MOST_FIELDS:
+        body["details"] = details | {"fields": details["fields"][:MOST_FIELDS]}
+    return body
 
 
 def unforeseen(error: Exception) -> Response:
@@ -62,9 +76,13 @@ async def no_route(_: Request, __: Exception) -> Response:
     return error_response(NotFound("There is no such path."))
 
 
-async def no_method(_: Request, error: Exception) -> Response:
-    """A path that exists, under a method that does not."""
-    response = error_response(NotFound("This path does not answer this method."))
-    response.status_code = 405
-    response.headers.update(getattr(error, "headers", None) or {})
+async def no_method(request: Request, _: Exception) -> Response:
+    """A path that exists, under a method that does not; ``OPTIONS`` asks which ones do."""
+    methods = {"OPTIONS"}
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            methods |= route.methods
+    asked = request.method == "OPTIONS"
+    response = Response(status_code=204) if asked else error_response(MethodNotAllowed())
+    response.headers["Allow"] = ", ".join(sorted(methods))
     return response

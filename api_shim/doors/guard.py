@@ -3,13 +3,13 @@
 import time
 from collections.abc import Awaitable, Callable
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from api_shim.doors.errors import error_response, unforeseen
 from api_shim.keyring import Caller
 from api_shim.parts import Parts
-from foreword.errors import ForewordError
+from foreword.errors import ForewordError, ValidationError
 
 Handler = Callable[[Request, Caller, Parts], Awaitable[Response]]
 OpenHandler = Callable[[Request, Parts], Awaitable[Response]]
@@ -38,6 +38,8 @@ def opened(handler: OpenHandler, route: str, parts: Parts) -> Endpoint:
             response = await handler(request, parts)
         except ForewordError as error:
             response = error_response(error)
+        except ClientDisconnect:
+            response = error_response(ValidationError.of("body", "ended early"))
         except Exception as error:  # noqa: BLE001 - the rim: whatever it is, it gets a shape and no words
             response = unforeseen(error)
         parts.metrics.request(route, response.status_code, time.perf_counter() - started)

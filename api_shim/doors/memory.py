@@ -1,6 +1,6 @@
 """Whole memories: forgotten, exported, imported, counted; their events and jobs."""
 
-import uuid
+import re
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
@@ -8,10 +8,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from api_shim.doors.body import parse_json, read_bytes
-from api_shim.doors.entries import reachable
+from api_shim.answer import shown
+from api_shim.doors.body import JSON, NDJSON, apart, parse_json, read_bytes
+from api_shim.doors.request import options, path_id, reachable
+from api_shim.given import Given
 from api_shim.keyring import Caller
-from api_shim.options import single_options
+from api_shim.options import MAX_TAG
 from api_shim.parts import Parts
 from api_shim.sources.recent import draft_fields
 from foreword.draft import Draft, parse_draft
@@ -21,29 +23,45 @@ from foreword.instant import from_datetime, from_wire, now_ms, to_datetime, to_w
 from foreword.scope import Scope
 
 _PAGE = 500
-NDJSON = "application/x-ndjson"
+_JOB_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MAX_EVENTS = 1000
+_EVENTS = 100
 
 
 async def forget(request: Request, caller: Caller, parts: Parts) -> Response:
     """``DELETE /v1/memory``: by tag, by age, or everything of a ref."""
-    given = single_options(request.query_params.multi_items(), {"memoryRef": 0, "tag": 256, "before": 64})
-    before = None
-    if "before" in given:
-        try:
-            before = from_wire(given["before"])
-        except ValueError as error:
-            raise ValidationError.of("before", "must be an RFC 3339 instant with a zone") from error
-    scope = reachable(caller, given["memoryRef"])
-    removed = 0 if scope is None else await parts.remover.forget(scope, given.get("tag"), before)
+    given = options(request, "memoryRef", "tag", "before")
+    memory_ref, tag = given.memory_ref(), given.text("tag", MAX_TAG)
+    before = given.take(lambda: _instant(given, "before"))
+    given.close()
+    scope = reachable(caller, memory_ref)
+    removed = 0 if scope is None else await parts.remover.forget(scope, tag, before)
     return _json({"removed": removed})
+
+
+def _instant(given: Given, name: str) -> int | None:
+    text = given.values.get(name)
+    try:
+        return None if text is None else from_wire(text)
+    except ValueError as error:
+        raise ValidationError.of(name, "must be an RFC 3339 instant with a zone") from error
 
 
 async def export(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/export``: JSON Lines, oldest first, that import reads back."""
-    given = single_options(request.query_params.multi_items(), {"memoryRef": 0})
-    scope = reachable(caller, given["memoryRef"])
+    memory_ref = _only_ref(request)
+    if request.method == "HEAD":
+        return Response(media_type=NDJSON)
+    scope = reachable(caller, memory_ref)
     first = [] if scope is None else await _export_page(parts, scope, 0)
     return StreamingResponse(_lines(parts, scope, first), media_type=NDJSON)
+
+
+def _only_ref(request: Request) -> str:
+    given = options(request, "memoryRef")
+    memory_ref = given.memory_ref()
+    given.close()
+    return memory_ref
 
 
 async def _lines(parts: Parts, scope: Scope | None, rows: list[dict[str, Any]]) -> AsyncIterator[bytes]:
@@ -65,30 +83,36 @@ async def _export_page(parts: Parts, scope: Scope, behind: object) -> list[dict[
 
 async def import_entries(request: Request, caller: Caller, parts: Parts) -> Response:
     """``POST /v1/memory/import``: export lines with their ids, order and ``createdAt``; all or none."""
-    single_options(request.query_params.multi_items(), {})
-    raw = await read_bytes(request, parts.settings.max_body_bytes, NDJSON, "application/json")
-    drafts: list[Draft] = []
-    bad: list[Field] = []
+    given = options(request)
+    raw = await read_bytes(request, parts.settings.max_body_bytes, NDJSON, JSON)
+    numbers, drafts = await apart(raw, lambda: given.finish(lambda: _parse_lines(raw, parts, caller)))
+    try:
+        receipts = await parts.acceptor.accept(caller.tenant, drafts)
+    except Conflict as error:
+        index = (error.details or {}).get("index", 0)
+        raise Conflict(details={"line": numbers[index], "field": "id"}) from error
+    return _json({"accepted": len(receipts), "position": receipts[-1].to_wire()["position"]}, 202)
+
+
+def _parse_lines(raw: bytes, parts: Parts, caller: Caller) -> tuple[list[int], list[Draft]]:
+    """The Drafts and the numbers of the lines they stand on."""
+    numbers, drafts, bad = [], [], []
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if line.strip():
             try:
                 drafts.append(_parse_line(line, parts, caller))
+                numbers.append(number)
             except ValidationError as error:
                 bad += [Field(f"line[{number}].{f.field}", f.reason) for f in error.fields]
     if not drafts and not bad:
         bad = [Field("body", "must hold at least one line")]
     if bad:
-        raise ValidationError(bad[:100])
-    try:
-        receipts = await parts.acceptor.accept(caller.tenant, drafts)
-    except Conflict as error:
-        index = (error.details or {}).get("index", 0)
-        raise Conflict(details={"line": index + 1, "field": "id"}) from error
-    return _json({"accepted": len(receipts), "position": receipts[-1].to_wire()["position"]}, 202)
+        raise ValidationError(bad)
+    return numbers, drafts
 
 
 def _parse_line(line: bytes, parts: Parts, caller: Caller) -> Draft:
-    draft = parse_draft(parse_json(line, "body"), parts.settings.limits(), imported=True)
+    draft = parse_draft(parse_json(line), parts.settings.limits(), imported=True)
     if not caller.may_reach(draft.memory_ref):
         raise ValidationError.of("memoryRef", "is not one this API key is bound to")
     return draft
@@ -96,8 +120,8 @@ def _parse_line(line: bytes, parts: Parts, caller: Caller) -> Draft:
 
 async def stats(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/stats``."""
-    given = single_options(request.query_params.multi_items(), {"memoryRef": 0})
-    scope = reachable(caller, given["memoryRef"])
+    memory_ref = _only_ref(request)
+    scope = reachable(caller, memory_ref)
     rows = []
     if scope is not None:
         params = {"ref": scope.memory_ref, "now": to_datetime(now_ms())}
@@ -106,7 +130,7 @@ async def stats(request: Request, caller: Caller, parts: Parts) -> Response:
     hot = None if scope is None else await parts.hot_view.window(scope)
     return _json(
         {
-            "memoryRef": given["memoryRef"],
+            "memoryRef": shown(memory_ref),
             "entries": found["entries"],
             "pending": found["pending"],
             "failed": found["failed"],
@@ -119,24 +143,24 @@ async def stats(request: Request, caller: Caller, parts: Parts) -> Response:
 
 async def events(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/events``: what happened, ids only, oldest first."""
-    given = single_options(request.query_params.multi_items(), {"memoryRef": 0, "after": 20, "limit": 4})
-    behind, limit = given.get("after", "0"), given.get("limit", "100")
-    if not (behind.isascii() and behind.isdecimal()) or int(behind) >= 2**63:
-        raise ValidationError.of("after", "is not an event token of this server")
-    if not (limit.isascii() and limit.isdecimal()) or not 1 <= int(limit) <= 1000:
-        raise ValidationError.of("limit", "must be an integer from 1 to 1000")
-    scope = reachable(caller, given["memoryRef"])
+    given = options(request, "memoryRef", "after", "limit")
+    memory_ref = given.memory_ref()
+    behind = given.integer("after", least=0) or 0
+    limit = given.integer("limit", least=1, most=MAX_EVENTS) or _EVENTS
+    given.close()
+    scope = reachable(caller, memory_ref)
     rows = []
     if scope is not None:
-        params = {"ref": scope.memory_ref, "behind": int(behind), "limit": int(limit)}
+        params = {"ref": scope.memory_ref, "behind": behind, "limit": limit}
         rows = await parts.database.read(scope.tenant, "events", params)
+    ref = shown(memory_ref)
     found = [
-        {"type": row["type"], "memoryRef": given["memoryRef"], "memoryId": id_, "at": _at(row["at"])}
+        {"type": row["type"], "memoryRef": ref, "memoryId": id_, "at": _at(row["at"])}
         for row in rows
         for id_ in row["ids"]
     ]
-    after = str(rows[-1]["event_seq"]) if rows else behind
-    return _json({"memoryRef": given["memoryRef"], "events": found, "after": after})
+    after = str(rows[-1]["event_seq"] if rows else behind)
+    return _json({"memoryRef": ref, "events": found, "after": after})
 
 
 def _at(moment: datetime) -> str:
@@ -145,11 +169,10 @@ def _at(moment: datetime) -> str:
 
 async def job(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/jobs/{jobId}``."""
-    single_options(request.query_params.multi_items(), {})
-    try:
-        job_id = str(uuid.UUID(request.path_params["id"]))
-    except ValueError as error:
-        raise NotFound from error
+    options(request).close()
+    job_id = path_id(request)
+    if _JOB_ID.fullmatch(job_id) is None:
+        raise NotFound
     rows = await parts.database.read(caller.tenant, "job", {"job_id": job_id})
     if not rows:
         raise NotFound

@@ -5,6 +5,7 @@ import asyncio
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api_shim.doors.request import options
 from api_shim.keyring import Caller
 from api_shim.parts import Parts
 from foreword import __version__
@@ -40,8 +41,9 @@ async def metrics(_: Request, parts: Parts) -> Response:
     return Response(parts.metrics.page(), media_type="text/plain; version=0.0.4")
 
 
-async def seal_key(_: Request, __: Caller, parts: Parts) -> Response:
+async def seal_key(request: Request, _: Caller, parts: Parts) -> Response:
     """``GET /v1/seal-key``: what runtimes seal queued Drafts to."""
+    options(request).close()
     return _json({"sealKey": parts.sealer.key})
 
 
