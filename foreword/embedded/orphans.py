@@ -1,5 +1,6 @@
 """Orphans: processes an earlier ``foreword up`` left behind, found by their records and stopped in order."""
 
+import contextlib
 import json
 import os
 import signal
@@ -42,7 +43,8 @@ class Orphan:
 
     def _signal(self, number: int) -> None:
         if self.alive():
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
 
 def _read(record: Path) -> Orphan | None:

@@ -1,5 +1,6 @@
 """The embedded PostgreSQL: initdb of our own, scram on 127.0.0.1, and no text of a statement in its log."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -80,6 +81,7 @@ class Postgres:
                 )
             return
         fresh = self._folder.postgres / "data.new"
+        _end_all_in(fresh)
         shutil.rmtree(fresh, ignore_errors=True)
         self._give(self._folder.postgres)
         password = self._folder.postgres / "password"
@@ -193,12 +195,7 @@ class Postgres:
 
     def _clear(self) -> None:
         """Before a start: no rest of a dead server may hold the cluster, nor its pid file name a stranger."""
-        for number in (signal.SIGQUIT, signal.SIGKILL):
-            for pid in orphans.inside(self._data, "postgres"):
-                os.kill(pid, number)
-            deadline = time.monotonic() + _CLEAR_S
-            while orphans.inside(self._data, "postgres") and time.monotonic() < deadline:
-                time.sleep(0.02)
+        _end_all_in(self._data)
         if sys.platform == "linux":
             (self._data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -213,3 +210,14 @@ class Postgres:
                 ) from error
             return False
         return True
+
+
+def _end_all_in(data: Path) -> None:
+    """Ends every process of a server that worked there, at once: its cluster recovers from that."""
+    for number in (signal.SIGQUIT, signal.SIGKILL):
+        for pid in orphans.inside(data, "postgres"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        deadline = time.monotonic() + _CLEAR_S
+        while orphans.inside(data, "postgres") and time.monotonic() < deadline:
+            time.sleep(0.02)

@@ -10,7 +10,7 @@ from foreword.embedded.signals import StopSignals
 from foreword.errors import Unavailable
 
 _BACKOFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-_STEADY_S = 30.0
+_STEADY_S = 5.0
 _DEATHS_BEFORE_GIVING_UP = 5
 _START_LIMIT_S = 180.0
 _TICK_S = 0.05

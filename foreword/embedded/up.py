@@ -156,9 +156,9 @@ class _Run:
 
     def _greet(self, credentials: Credentials, *, first_time: bool) -> None:
         self.options.output(f"Foreword serves at {self.address.url}; Ctrl-C stops it.")
-        if first_time:
-            self.options.output(f"API key of tenant {credentials.tenant}: {credentials.api_key}")
-            self.options.output(f"It is kept in {self.folder.credentials}.")
+        kept = f"kept in {self.folder.credentials}"
+        shown = f"{credentials.api_key} ({kept})" if first_time else kept
+        self.options.output(f"API key of tenant {credentials.tenant}: {shown}")
 
 
 def _credentials(folder: Folder) -> Credentials:
