@@ -14,7 +14,7 @@ from api_shim.database import Database
 from api_shim.read import Reader
 from api_shim.sources.hot import HotView
 from foreword.errors import NotFound
-from foreword.instant import now_ms, to_datetime
+from foreword.instant import to_datetime
 from foreword.scope import Scope
 
 _PATIENCE = 5.0
@@ -68,7 +68,7 @@ class Remover:
         return int(rows[0]["seq"])
 
     async def _cool(self, scope: Scope) -> None:
-        await self.hot_view.open(scope, secrets.token_hex(8), now_ms())
+        await self.hot_view.open(scope, secrets.token_hex(8))
 
     async def _void(self, scope: Scope) -> None:
         await self.hot_view.void(scope)

@@ -43,10 +43,15 @@ class Row:
         """The row of an entry."""
         return cls(
             seq=entry.seq,
-            expires_at=entry.expires_at or 0,
+            expires_at=expiry(entry.expires_at),
             costs=entry.costs,
             fragment=entry.fragment(),
         )
+
+
+def expiry(instant: int | None) -> int:
+    """An expiry as rows keep it: 0 = never, and what expired before the epoch expired with it."""
+    return 0 if instant is None else max(instant, 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,10 +74,22 @@ class Summary:
         return self.total - bisect_right(self.upcoming, now)
 
 
-def encode(run_id: str, summary: Summary, rows: Sequence[Row], *, max_bytes: int = MAX_BYTES) -> bytes:
-    """Packs the newest ``rows`` that fit in ``max_bytes``."""
-    counters = len(rows[0].costs) if rows else 0
-    taken = _fitting(rows[:MAX_ENTRIES], counters, max_bytes - len(summary.upcoming) * 8)
+def encode(
+    run_id: str,
+    summary: Summary,
+    rows: Sequence[Row],
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_entries: int = MAX_ENTRIES,
+) -> bytes:
+    """Packs the newest ``rows`` that fit, with the costs that all of them have.
+
+    While a counter is being added some rows have more costs than others; a read of a cost that is not in the
+    head goes to the ledger.
+    """
+    newest = rows[:max_entries]
+    counters = min((len(row.costs) for row in newest), default=0)
+    taken = _fitting(newest, counters, max_bytes - len(summary.upcoming) * 8)
     n = len(taken)
     running = [[0] * (n + 1) for _ in range(counters)]
     offsets = [0] * (n + 1)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from foreword.budget import Ended, Fit, Report, Selection, report
+from foreword.budget import WALK_LIMIT, Ended, Fit, Report, Selection, report
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,16 +39,32 @@ class Page:
 
 
 def page(ask: Ask, *, fragments: bytes, selection: Selection, total: int, last_visited: int | None) -> Page:
-    """The page of a selection; ``total`` is the scope's live count, used where no cursor carries one."""
+    """The page of a selection; ``total`` is the scope's live count, used where no cursor carries one.
+
+    Every source gives the same page for the same rows, also where one knows that it saw the last row and
+    another only that it kept as many as it may: there the count decides whether anything is left.
+    """
     remaining = total if ask.remaining is None else ask.remaining
-    ended: Ended = selection.ended
-    if ended in ("limit", "walk") and selection.visited >= remaining:
+    ended = _ended(ask, selection)
+    if ended == "budget" and not (ask.fit == "strict" and selection.oversize):
+        remaining = max(remaining, selection.visited + 1)  # the row that ended the read is there
+    elif ended in ("limit", "walk") and selection.visited >= remaining:
         ended = "end"
-    if ended != selection.ended:
-        selection = replace(selection, ended=ended)
-    told = report(selection, counter=ask.counter, budget=ask.budget, remaining=remaining)
+    told = report(
+        replace(selection, ended=ended), counter=ask.counter, budget=ask.budget, remaining=remaining
+    )
     more = ended != "end" and told.next_remaining > 0
     return Page(entries=fragments, report=told, resume=last_visited if more else None)
+
+
+def _ended(ask: Ask, selection: Selection) -> Ended:
+    if selection.ended != "end":
+        return selection.ended
+    if len(selection.kept) >= ask.limit:
+        return "limit"
+    if ask.fit == "pack" and ask.budget is not None and selection.visited >= WALK_LIMIT:
+        return "walk"
+    return "end"
 
 
 def empty(ask: Ask) -> Page:

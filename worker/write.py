@@ -1,19 +1,16 @@
 """THE WRITE. A tenant's waiting Drafts become entries that can be read.
 
-    claim -> open -> redact -> count -> [scopes go cold] -> file -> commit -> show
+    claim -> open -> redact -> count -> lock scopes -> file -> [scopes go cold] -> commit -> show
 
 Everything between claim and commit is one transaction of one tenant: when a worker dies, the Drafts are
 still in the inbox and the scopes are cold, which is slower and never wrong. Scopes go cold before the commit
-and not after it, so that no read can meet a head that lacks an entry whose receipt already says ``filed``.
+and not after it, so that no read can meet a head that lacks an entry whose receipt already says ``filed``;
+and they go cold while they are locked, which ``foreword.hot_view`` builds on.
 """
 
 import logging
-import time
 from dataclasses import dataclass
 
-from foreword.errors import Unavailable
-from foreword.hot_view import LEASE_MS
-from foreword.instant import now_ms
 from worker.parts import Parts
 from worker.steps.prepare import Prepared, prepare
 from worker.stores.hot_view import Opening
@@ -21,8 +18,6 @@ from worker.stores.ledger import Failure, Filing, View
 from worker.stores.rebuild import rebuild
 
 log = logging.getLogger(__name__)
-
-_LONGEST = LEASE_MS / 1000 - 5
 
 
 @dataclass(frozen=True)
@@ -41,9 +36,8 @@ def drain(tenant: int, parts: Parts) -> int:
     """
     total = 0
     while (filed := _file_batch(tenant, parts)) is not None:
-        cold = parts.hot_view.show(filed.opening, filed.views)
-        for scope in cold:
-            rebuild(scope, parts.ledger, parts.hot_view)
+        for scope in parts.hot_view.show(filed.opening, filed.views):
+            rebuild(scope, parts.ledger, parts.hot_view, parts.clock())
         total += filed.claimed
         if filed.claimed < parts.batch:
             break
@@ -53,7 +47,6 @@ def drain(tenant: int, parts: Parts) -> int:
 
 
 def _file_batch(tenant: int, parts: Parts) -> _Filed | None:
-    started = time.monotonic()
     with parts.ledger.transaction(tenant) as filing:
         version, pii = filing.policy()
         claimed = filing.claim(parts.batch)
@@ -61,14 +54,13 @@ def _file_batch(tenant: int, parts: Parts) -> _Filed | None:
             return None
         redactor = parts.redactors.get(tenant, version, pii, filing.secrets)
         prepared = prepare(claimed, parts.opener, redactor)
-        opening = parts.hot_view.open(row.scope for row in claimed)
+        filing.lock([row.scope_id for row in prepared.claimed])
         failures = [*prepared.failures, *_file(filing, prepared)]
         if failures:
             filing.fail(failures)
             log.warning("%d drafts of tenant %d cannot be filed", len(failures), tenant)
-        views = filing.views(now_ms())
-        if time.monotonic() - started > _LONGEST:
-            raise Unavailable("Filing took longer than a lease lasts.")
+        views = filing.views(parts.clock())
+        opening = parts.hot_view.open(view.scope for view in views)
     return _Filed(opening, views, len(claimed))
 
 

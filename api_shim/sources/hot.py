@@ -111,9 +111,9 @@ class HotView:
             return await self._evaluate(arguments)
         return reply  # type: ignore[no-any-return]
 
-    async def open(self, scope: Scope, token: str, now: int) -> None:
-        """Makes a scope cold before its ledger transaction commits."""
-        await self._all(hot_view.opening(view_keys(scope), token, now))
+    async def open(self, scope: Scope, token: str) -> None:
+        """Makes a scope cold; its ledger transaction has locked it and has not committed yet."""
+        await self._all([hot_view.opening(view_keys(scope), token)])
 
     async def void(self, scope: Scope) -> None:
         """Makes a scope cold for good, until a rebuild."""

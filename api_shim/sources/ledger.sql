@@ -2,15 +2,18 @@
 SELECT set_config('foreword.tenant', %(tenant)s::text, true)
 
 -- name: recent
-SELECT w.*, count_live(s.scope_id, %(tag)s, %(kind)s, %(now)s) AS total,
-       e.seq, e.id, e.content, e.tags, e.created_at, e.expires_at
-FROM scopes s
-CROSS JOIN LATERAL walk_recent(
-    s.scope_id, %(ordinal)s, %(budget)s, %(limit)s, %(fit)s, %(before)s, %(tag)s, %(kind)s, %(now)s,
-    %(most)s) w
-LEFT JOIN entries e ON e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id AND e.seq = ANY (w.kept)
+WITH walked AS MATERIALIZED (  -- once, not once a row
+    SELECT s.scope_id, w.*, count_live(s.scope_id, %(tag)s, %(kind)s, %(now)s) AS total
+    FROM scopes s
+    CROSS JOIN LATERAL walk_recent(
+        s.scope_id, %(ordinal)s, %(budget)s, %(limit)s, %(fit)s, %(before)s, %(tag)s, %(kind)s, %(now)s,
+        %(most)s) w
+    WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
+)
+SELECT w.*, e.seq, e.id, e.content, e.tags, e.created_at, e.expires_at
+FROM walked w
+LEFT JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = w.scope_id AND e.seq = ANY (w.kept)
     AND NOT e.superseded
-WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 ORDER BY e.seq DESC
 
 -- name: full

@@ -3,8 +3,8 @@
 -- KEYS  1 order  2 rows
 -- ARGV  1 server run id  2 now (ms)  3 counter ordinal  4 budget (-1 = none)  5 limit  6 fit
 --       7 rows older than this position (a cursor), or '+inf'  8 most rows a pack visits
--- Reply nil: cold, or rows beyond the window are needed
---       {fragments..., } as {live total, used, visited, oversize, ended, smallest omitted (-1 = none),
+-- Reply nil: cold, or what is needed is not in the window (older rows, costs of a newer counter)
+--       {live total, used, visited, oversize, ended, smallest omitted (-1 = none),
 --       position of the last row visited (0 = none), kept fragments...}
 
 local order, rows = KEYS[1], KEYS[2]
@@ -14,12 +14,12 @@ local before = ARGV[7] == '+inf' and ARGV[7] or '(' .. ARGV[7]
 
 local meta = redis.call('HGET', rows, '#')
 if not meta or string.sub(meta, 1, 40) ~= ARGV[1] then return nil end
-local total, valid_until, counters, complete, upcoming = struct.unpack('<I8I8I4I4I4', meta, 49)
-if valid_until <= now or ordinal >= counters then return nil end
+local total, valid_until, complete, upcoming = struct.unpack('<I8I8I4I4', meta, 49)
+if valid_until <= now then return nil end
 local size = redis.call('ZCARD', order)
 if redis.call('HLEN', rows) ~= size + 2 then return nil end
 for i = 0, upcoming - 1 do
-    if struct.unpack('<I8', meta, 77 + 8 * i) <= now then total = total - 1 end
+    if struct.unpack('<I8', meta, 73 + 8 * i) <= now then total = total - 1 end
 end
 
 local CHUNK = 128
@@ -27,13 +27,14 @@ local kept, used, visited, oversize, smallest, last = {}, 0, 0, 0, -1, 0
 local ended = nil
 
 local function meet(seq, row)
-    local expires = struct.unpack('<I8', row)
+    local expires, counters = struct.unpack('<I8I4', row)
     if expires > 0 and expires <= now then return end
     if #kept >= limit then ended = 'limit' return end
     if fit == 'pack' and budget >= 0 and visited >= most then ended = 'walk' return end
-    local cost = struct.unpack('<I4', row, 9 + 4 * ordinal)
+    if ordinal >= counters then ended = 'uncounted' return end
+    local cost = struct.unpack('<I4', row, 13 + 4 * ordinal)
     if budget < 0 or used + cost <= budget then
-        kept[#kept + 1] = string.sub(row, 9 + 4 * counters)
+        kept[#kept + 1] = string.sub(row, 13 + 4 * counters)
         used = used + cost
     else
         if smallest < 0 or cost < smallest then smallest = cost end
@@ -62,6 +63,7 @@ while not ended do
     offset = offset + CHUNK
 end
 
+if ended == 'uncounted' then return nil end
 if not ended then
     if complete == 0 then
         if #kept < limit then return nil end

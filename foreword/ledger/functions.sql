@@ -230,7 +230,7 @@ BEGIN
 END $$;
 
 -- Removes one id, filed or not. 'removed'; 'gone' when an earlier call removed it; 'unknown'.
--- A Draft that a worker is filing right now is waited for. Everyone locks inbox, then scope, then entries.
+-- A Draft that a worker is filing right now is waited for. Everyone locks inbox, then scope, then entries and receipts.
 CREATE OR REPLACE FUNCTION remove_entry(p_ref text, p_id text)
 RETURNS text
 LANGUAGE plpgsql AS $$
@@ -241,16 +241,17 @@ DECLARE
     filed integer;
     shown integer;
 BEGIN
-    SELECT s.scope_id, r.removed_at INTO v_scope, earlier
+    SELECT s.scope_id INTO v_scope
     FROM scopes s JOIN receipts r USING (tenant_id, scope_id)
-    WHERE s.tenant_id = current_tenant() AND s.memory_ref = p_ref AND r.id = p_id
-    FOR UPDATE OF r;
+    WHERE s.tenant_id = current_tenant() AND s.memory_ref = p_ref AND r.id = p_id;
     IF NOT FOUND THEN RETURN 'unknown'; END IF;
-    IF earlier IS NOT NULL THEN RETURN 'gone'; END IF;
 
     DELETE FROM inbox WHERE tenant_id = current_tenant() AND scope_id = v_scope AND id = p_id;
     GET DIAGNOSTICS waiting = ROW_COUNT;
     PERFORM FROM scopes WHERE tenant_id = current_tenant() AND scope_id = v_scope FOR NO KEY UPDATE;
+    SELECT removed_at INTO earlier FROM receipts
+    WHERE tenant_id = current_tenant() AND scope_id = v_scope AND id = p_id;
+    IF earlier IS NOT NULL THEN RETURN 'gone'; END IF;
     WITH gone AS (
         DELETE FROM entries WHERE tenant_id = current_tenant() AND scope_id = v_scope AND id = p_id
         RETURNING superseded

@@ -71,5 +71,6 @@ def _accept(sealed: str, parts: Parts) -> None:
 
 
 def _rebuild(scope: Scope, parts: Parts) -> None:
-    if not parts.hot_view.is_warm(scope):
-        rebuild(scope, parts.ledger, parts.hot_view)
+    now = parts.clock()
+    if not parts.hot_view.is_warm(scope, now):
+        rebuild(scope, parts.ledger, parts.hot_view, now)

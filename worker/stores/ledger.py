@@ -14,13 +14,16 @@ from foreword import instant, resources
 from foreword.draft import Draft
 from foreword.entry import Entry, wire_fragment
 from foreword.errors import Conflict, Unavailable
-from foreword.head import MAX_ENTRIES, MAX_UPCOMING, Row, Summary
+from foreword.head import MAX_ENTRIES, MAX_UPCOMING, Row, Summary, expiry
 from foreword.scope import Scope
 
 ID_TAKEN = "FW409"
 """SQLSTATE of ``accept_drafts`` for an id that another body has."""
 
 Connection = psycopg.Connection[dict[str, Any]]
+
+_REFUSALS = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded)
+"""What the ledger answers when a row itself is at fault, and not the ledger."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,18 +104,24 @@ class Filing:
         self.run("fail", failures=json.dumps(told), scopes=[f.claimed.scope_id for f in failures])
 
     def file(self, entries: Sequence[Entry], scope_ids: Sequence[int]) -> str | None:
-        """Puts entries in, takes their Drafts out; the SQLSTATE if the ledger refuses them (none is filed)."""
+        """Puts entries in, takes their Drafts out; the SQLSTATE if the ledger refuses them (none is filed).
+
+        Their scopes are locked.
+        """
         before = {key: _Changes(c.scope, [*c.added], [*c.removed]) for key, c in self._changes.items()}
         try:
             with self._conn.transaction():
                 self._put(entries, scope_ids)
-        except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
+        except _REFUSALS as error:
             self._changes = before
             return error.sqlstate or "unknown"
         return None
 
-    def _put(self, entries: Sequence[Entry], scope_ids: Sequence[int]) -> None:
+    def lock(self, scope_ids: Sequence[int]) -> None:
+        """Holds scopes until the end of the transaction: nothing else changes them, and no head is set."""
         self.run("lock_scopes", scopes=sorted(set(scope_ids)))
+
+    def _put(self, entries: Sequence[Entry], scope_ids: Sequence[int]) -> None:
         for entry, scope_id in zip(entries, scope_ids, strict=True):
             self._changes.setdefault(scope_id, _Changes(entry.scope))
         by_seq = {entry.seq: entry for entry in entries}
@@ -157,7 +166,7 @@ class Filing:
                 scope=change.scope,
                 summary=summaries[scope_id],
                 newest=newest[scope_id],
-                added=change.added,
+                added=[row for row in change.added if row.expires_at == 0 or row.expires_at > now],
                 removed=change.removed,
                 whole=summaries[scope_id].version == 1,
             )
@@ -195,11 +204,9 @@ class Ledger:
         self.pool = pool
 
     @contextmanager
-    def transaction(self, tenant: int, *, snapshot: bool = False) -> Iterator[Filing]:
-        """A transaction of one tenant; ``snapshot`` reads one state of the ledger throughout."""
+    def transaction(self, tenant: int) -> Iterator[Filing]:
+        """A transaction of one tenant."""
         with self.connection() as conn, conn.transaction():
-            if snapshot:
-                conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             filing = Filing(conn, tenant)
             filing.run("begin", tenant=tenant)
             yield filing
@@ -234,17 +241,17 @@ def open_pool(database_url: str, *, size: int) -> "ConnectionPool[Connection]":
 
 def _row(row: dict[str, Any]) -> Row:
     created, expires = row["created_at"], row["expires_at"]
-    expiry = None if expires is None else instant.from_datetime(expires)
+    until = None if expires is None else instant.from_datetime(expires)
     return Row(
         seq=row["seq"],
-        expires_at=expiry or 0,
+        expires_at=expiry(until),
         costs=tuple(row["costs"]),
         fragment=wire_fragment(
             id=row["id"],
             content=row["content"],
             tags=row["tags"],
             created_at=instant.from_datetime(created),
-            expires_at=expiry,
+            expires_at=until,
         ),
     )
 

@@ -99,8 +99,8 @@ CROSS JOIN LATERAL (
     LIMIT %(limit)s
 ) e
 
--- name: scope
-SELECT scope_id FROM scopes WHERE tenant_id = current_tenant() AND memory_ref = %(ref)s
+-- name: lock_scope
+SELECT scope_id FROM scopes WHERE tenant_id = current_tenant() AND memory_ref = %(ref)s FOR NO KEY UPDATE
 
 -- name: find_key
 SELECT hash, scopes, ref_glob FROM find_key(%(tenant)s, %(key_id)s)

@@ -2,7 +2,7 @@
 
 import logging
 
-from foreword.instant import now_ms, to_datetime
+from foreword.instant import to_datetime
 from foreword.scope import Scope
 from worker.parts import Parts
 
@@ -18,7 +18,7 @@ def expire(parts: Parts) -> int:
 
 
 def _expire_tenant(tenant: int, parts: Parts) -> int:
-    now = now_ms()
+    now = parts.clock()
     with parts.ledger.transaction(tenant) as filing:
         filing.run("purge_receipts", of="upkeep", before=to_datetime(now - parts.receipt_days * _DAY_MS))
         filing.run("purge_events", of="upkeep", before=to_datetime(now - parts.event_days * _DAY_MS))
@@ -27,8 +27,8 @@ def _expire_tenant(tenant: int, parts: Parts) -> int:
             return 0
         scopes = [Scope(tenant, row["memory_ref"]) for row in found]
         scope_ids = [row["scope_id"] for row in found]
+        filing.lock(scope_ids)
         parts.hot_view.open(scopes)
-        filing.run("lock_scopes", of="upkeep", scopes=scope_ids)
         gone = filing.run("purge_expired", of="upkeep", scopes=scope_ids, now=to_datetime(now)).fetchone()
     parts.hot_view.void(scopes)
     purged = 0 if gone is None else int(gone["n"])

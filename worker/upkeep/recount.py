@@ -68,8 +68,8 @@ def _tenant(tenant: int, parts: Parts, everything: bool) -> Iterator[int]:
             ).fetchall()
             scopes = list(dict.fromkeys(Scope(tenant, row["memory_ref"]) for row in rows))
             if rows:
-                parts.hot_view.open(scopes)
                 _rewrite(filing, rows)
+                parts.hot_view.open(scopes)
         if not rows:
             return
         parts.hot_view.void(scopes)
@@ -92,8 +92,14 @@ def _rewrite(filing: Filing, rows: list[dict[str, Any]]) -> None:
         ]
     )
     entries = [
-        {"scope_id": row["scope_id"], "id": row["id"], "costs": list(cost), "row_costs": list(row_cost)}
+        {
+            "scope_id": row["scope_id"],
+            "id": row["id"],
+            "digest": row["digest"],
+            "costs": list(cost),
+            "row_costs": list(row_cost),
+        }
         for row, cost, row_cost in zip(rows, costs, row_costs, strict=True)
     ]
-    filing.run("lock_scopes", of="upkeep", scopes=sorted({row["scope_id"] for row in rows}))
+    filing.lock([row["scope_id"] for row in rows])
     filing.run("recount", of="upkeep", entries=json.dumps(entries))

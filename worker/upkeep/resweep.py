@@ -36,8 +36,8 @@ def resweep_step(tenant: int, resume: dict[str, Any], parts: Parts) -> tuple[flo
         ]
         scopes = list(dict.fromkeys(Scope(tenant, row["memory_ref"]) for row, _ in changed))
         if changed:
-            parts.hot_view.open(scopes)
             _rewrite(filing, changed)
+            parts.hot_view.open(scopes)
         size = filing.run("size", of="upkeep").fetchone()
     if scopes:
         parts.hot_view.void(scopes)
@@ -66,7 +66,7 @@ def _draft(row: dict[str, Any]) -> Draft:
 def _rewrite(filing: Filing, changed: list[tuple[dict[str, Any], Draft]]) -> None:
     costs = count([draft.content for _, draft in changed])
     row_costs = count([rendered(row["id"], draft, 0) for row, draft in changed])
-    filing.run("lock_scopes", of="upkeep", scopes=sorted({row["scope_id"] for row, _ in changed}))
+    filing.lock([row["scope_id"] for row, _ in changed])
     entries = [
         {
             "scope_id": row["scope_id"],

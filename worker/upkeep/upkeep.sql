@@ -27,7 +27,13 @@ WITH gone AS (
 SELECT count(*) AS n FROM gone
 
 -- name: purge_receipts
-DELETE FROM receipts WHERE tenant_id = current_tenant() AND removed_at < %(before)s
+WITH gone AS (
+    DELETE FROM receipts WHERE tenant_id = current_tenant() AND removed_at < %(before)s
+    RETURNING scope_id, id
+)
+-- the id is free again: what replaced its first bearer does not replace the next
+DELETE FROM supersessions x USING gone
+WHERE x.tenant_id = current_tenant() AND x.scope_id = gone.scope_id AND x.old_id = gone.id
 
 -- name: purge_events
 DELETE FROM events WHERE tenant_id = current_tenant() AND at < %(before)s
@@ -92,7 +98,8 @@ SELECT count(*) AS n FROM entries
 WHERE tenant_id = current_tenant() AND cardinality(costs) < %(counters)s
 
 -- name: uncounted
-SELECT e.scope_id, e.id, e.content, e.kind, e.confidence, e.observed_at, s.memory_ref
+SELECT e.scope_id, e.id, e.content, e.kind, e.confidence, e.observed_at, s.memory_ref,
+       encode(sha256(convert_to(e.content, 'UTF8')), 'hex') AS digest
 FROM entries e JOIN scopes s USING (tenant_id, scope_id)
 WHERE e.tenant_id = current_tenant() AND (e.scope_id, e.id) > (%(scope_id)s, %(id)s::text)
   AND (cardinality(e.costs) < %(counters)s OR %(everything)s)
@@ -102,16 +109,15 @@ LIMIT %(limit)s
 -- name: recount
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(entries)s) AS g (
-        scope_id bigint, id text, costs integer[], row_costs integer[])
+        scope_id bigint, id text, digest text, costs integer[], row_costs integer[])
 ), written AS (
     UPDATE entries e SET costs = g.costs, row_costs = g.row_costs
     FROM given g
     WHERE e.tenant_id = current_tenant() AND e.scope_id = g.scope_id AND e.id = g.id
+      -- a sweep for secrets may have rewritten it meanwhile, and counted it itself
+      AND encode(sha256(convert_to(e.content, 'UTF8')), 'hex') = g.digest
     RETURNING e.scope_id
 )
 UPDATE scopes SET version = version + 1
 WHERE tenant_id = current_tenant() AND scope_id IN (SELECT scope_id FROM written)
 
--- name: lock_scopes
-SELECT scope_id FROM scopes WHERE tenant_id = current_tenant() AND scope_id = ANY (%(scopes)s)
-ORDER BY scope_id FOR NO KEY UPDATE
