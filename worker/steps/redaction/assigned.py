@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from worker.steps.redaction.lexicon import STRONG
+from worker.steps.redaction.lexicon import PASSWORD, STRONG
 from worker.steps.redaction.rule import compiled
 from worker.steps.redaction.telling import IDENTIFIER, Word
 from worker.steps.redaction.worth import is_secret
@@ -13,7 +13,8 @@ from worker.steps.redaction.worth import is_secret
 _WINDOW = 96
 _LONGEST = 2048
 _QUOTES = b"\"'`"
-_ENDING = b";&,<)]}%"
+_QUOTED = (b'"', b"'", b"`")
+_ENDING = b";&,<)]}%\x80"
 _TAIL = b".,;:)]}>"
 
 _OPERATOR = compiled(
@@ -23,7 +24,7 @@ _OPERATOR = compiled(
 _ABOUT = r"""(?:[ \t]{1,3}(?:for|of|to|on|at|in|from|with|used|i)\b(?:[ \t]{1,3}[^\s:="]{1,30}){1,6}?)?"""
 _VERB = (
     r"""(?:is|was|are|be|becomes?|remains?|equals|should be|must be|will be|has been|lautet|ist|es|est|=|:"""
-    r"""|[ \t](?:\x80|-)[ \t])[ \t]{0,3}"""
+    r"""|[ \t]-[ \t]|\x80{1,4}:?)[ \t]{0,3}"""
 )
 _ADVERB = (
     r"""(?:[ \t]?(?:now|still|currently|set to|changed to|reset to|updated to|just|called|simply|to|:)"""
@@ -37,7 +38,7 @@ _BARE = re.compile(rb"""[A-Za-z0-9_]{0,6}["'`*)]{0,2}[ \t]{1,4}(?:[A-Z]{8}[ \t])
 _RUN = re.compile(rb"[^\s\"'`\x81]{0,%d}" % _LONGEST)
 _NEXT_FIELD = compiled(
     r"""[;&,][ \t]{0,2}[A-Za-z_][\w .-]{0,30}[=:]|</|[;,](?:\s|$)|&(?:amp;)?[A-Za-z_][\w.-]{0,30}="""
-    r"""|[\])}]+[,;]?$|%26[A-Za-z_]{1,30}%3D"""
+    r"""|[\])}]+[,;]?$|%26[A-Za-z_]{1,30}%3D|[.,;]\x80"""
 )
 
 
@@ -58,12 +59,16 @@ def _told(data: bytes, word: Word, limit: int) -> tuple[int, int] | None:
     """What an operator gives it, or else what the sentence says it is."""
     window = data[word.end : word.end + _WINDOW]
     match = _OPERATOR.match(window) if window.lstrip(_BEFORE_OPERATOR)[:1] in _OPERATORS else None
-    if match is not None:
-        operator, at = match.group(1), word.end + match.end()
-        if operator != b"," or data[at : at + 1] in (b'"', b"'", b"`"):
-            found = _value(data, at, word.rank, limit, given=operator != b">")
-            if found or operator != b",":
-                return found
+    if match is None:
+        return _said(data, word, limit) if word.rank >= STRONG else None
+    operator, at = match.group(1), word.end + match.end()
+    if operator == b">":
+        found = _value(data, at, word.rank, limit, given=True)
+        return found if found and data[found[1] : found[1] + 2] == b"</" else None
+    if operator != b",":
+        return _value(data, at, word.rank, limit, given=True)
+    if data[at : at + 1] in _QUOTED and data.find(b"\n", word.end, at) < 0:
+        return _value(data, at, word.rank, limit, given=word.rank < PASSWORD)
     return _said(data, word, limit) if word.rank >= STRONG else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -35,39 +35,62 @@ class View:
 
     def replaced(self, hits: Sequence[Hit]) -> View:
         """With each of the ordered, disjoint hits turned into its marker."""
-        parts: list[str] = []
-        here: list[int] = []
-        there: list[int] = []
-        at = length = 0
-        for hit in (*hits, None):
-            stop = len(self.text) if hit is None else hit.start
-            if stop > at:
-                parts.append(self.text[at:stop])
-                for begin in (at, *(h for h in self.here if at < h < stop)):
-                    here.append(length + begin - at)
-                    there.append(self.original(begin))
-                length += stop - at
-            if hit is not None:
-                parts.append(f"[REDACTED:{hit.kind}]")
-                here.append(length)
-                there.append(self.original(stop))
-                length += len(parts[-1])
-                at = hit.end
-        return View("".join(parts), (*here, length), (*there, self.there[-1]))
+        made = _Making(self)
+        at = 0
+        for hit in hits:
+            made.keep(at, hit.start)
+            made.put(f"[REDACTED:{hit.kind}]", hit.start)
+            at = hit.end
+        return made.done(at)
+
+
+class _Making:
+    """A view being written from another one, left to right."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._parts: list[str] = []
+        self._here: list[int] = []
+        self._there: list[int] = []
+        self._length = 0
+
+    def keep(self, start: int, end: int) -> None:
+        """Takes a stretch over as it is."""
+        if start >= end:
+            return
+        known = self._view.here
+        first, last = bisect_right(known, start), bisect_left(known, end)
+        for begin in (start, *known[first:last]):
+            self._here.append(self._length + begin - start)
+            self._there.append(self._view.original(begin))
+        self._parts.append(self._view.text[start:end])
+        self._length += end - start
+
+    def put(self, text: str, start: int) -> None:
+        """Writes something in the place of what begins there."""
+        self._here.append(self._length)
+        self._there.append(self._view.original(start))
+        self._parts.append(text)
+        self._length += len(text)
+
+    def done(self, start: int) -> View:
+        """The view, with the rest taken over as it is."""
+        self.keep(start, len(self._view.text))
+        return View("".join(self._parts), (*self._here, self._length), (*self._there, self._view.there[-1]))
 
 
 def views(text: str, *, plus: bool) -> Iterator[View]:
     """The text itself, then each reading of its escapes, two layers deep. With `plus`, a plus sign is also
     read as a blank, as in forms."""
     first = View.of(text)
-    yield first
+    readings = [first]
     if plus and "+" in text:
-        yield View(text.replace("+", " "), first.here, first.there)
-    for once in _undone(first):
-        yield once
-        if plus and "+" in once.text:
-            yield View(once.text.replace("+", " "), once.here, once.there)
-        yield from _undone(once)
+        readings.append(View(text.replace("+", " "), first.here, first.there))
+    for reading in readings:
+        yield reading
+        for once in _undone(reading):
+            yield once
+            yield from _undone(once)
 
 
 def _undone(view: View) -> Iterator[View]:
@@ -79,33 +102,15 @@ def _undone(view: View) -> Iterator[View]:
 
 
 def _read(view: View, pattern: re.Pattern[str]) -> View | None:
-    parts: list[str] = []
-    here: list[int] = []
-    there: list[int] = []
-    at = length = 0
+    made = _Making(view)
+    at = 0
     for match in pattern.finditer(view.text):
-        start = match.start()
-        if start > at:
-            parts.append(view.text[at:start])
-            here.append(length)
-            there.append(at)
-            length += start - at
-        position = start
+        made.keep(at, match.start())
+        at = match.start()
         for char, width in _characters(match.group()):
-            parts.append(char)
-            here.append(length)
-            there.append(position)
-            length += 1
-            position += width
-        at = match.end()
-    if at == 0:
-        return None
-    if at < len(view.text):
-        parts.append(view.text[at:])
-        here.append(length)
-        there.append(at)
-        length += len(view.text) - at
-    return View("".join(parts), (*here, length), tuple(view.original(p) for p in (*there, len(view.text))))
+            made.put(char, at)
+            at += width
+    return made.done(at) if at else None
 
 
 def _characters(run: str) -> Iterator[tuple[str, int]]:

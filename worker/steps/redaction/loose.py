@@ -125,7 +125,11 @@ def _tells_itself(value: bytes, *, in_url: bool) -> bool:
     if prefix.lower() != prefix and prefix.upper() != prefix:
         return False
     parts = prefix.lower().decode("latin-1").replace("-", "_").split("_")
-    if parts[0] in _NAMES or parts[-1] in _NAMES:
+    if (
+        parts[0] in _NAMES
+        or parts[-1] in _NAMES
+        or len(body.translate(None, b"_-")) * 10 < len(body) * 9 - 10
+    ):
         return False
     telling = any(
         part in _TELLING or part.endswith(("key", "sk", "pat", "token", "secret", "api")) for part in parts

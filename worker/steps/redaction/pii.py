@@ -45,9 +45,10 @@ def _only(value: bytes, kept: bytes) -> bytes:
     return value.translate(None, bytes(b for b in range(256) if b not in kept))
 
 
-def _is_card(value: bytes) -> bool:
+def _card_in(value: bytes) -> int:
     digits = _only(value, _DIGITS)
-    return _ISSUED.match(digits) is not None and len(set(digits)) > 1 and _luhn(digits)
+    fits = _ISSUED.match(digits) is not None and len(set(digits)) > 1 and _luhn(digits)
+    return len(value) if fits else 0
 
 
 def _is_iban(value: bytes) -> bool:
@@ -57,16 +58,22 @@ def _is_iban(value: bytes) -> bool:
     return int("".join(str(int(chr(c), 36)) for c in plain[4:] + plain[:4])) % 97 == 1
 
 
-def _is_phone(value: bytes) -> bool:
+def _iban_in(value: bytes) -> int:
+    """How much of a run of groups is an account number: words may follow it."""
+    ends = [at for at, code in enumerate(value) if code in b" -"]
+    return next((end for end in (len(value), *reversed(ends)) if _is_iban(value[:end])), 0)
+
+
+def _phone_in(value: bytes) -> int:
     digits = _only(value, _DIGITS)
-    return 7 <= len(digits) <= 15 and len(set(digits)) > 2
+    return len(value) if 7 <= len(digits) <= 15 and len(set(digits)) > 2 else 0
 
 
-_LAYERS: dict[str, tuple[Any, Callable[[bytes], bool], bytes]] = {
-    "email": (_EMAIL, bool, b"@"),
-    "phone": (_PHONE, _is_phone, b""),
-    "card": (_CARD, _is_card, b""),
-    "iban": (_IBAN, _is_iban, b""),
+_LAYERS: dict[str, tuple[Any, Callable[[bytes], int], bytes]] = {
+    "email": (_EMAIL, len, b"@"),
+    "phone": (_PHONE, _phone_in, b""),
+    "card": (_CARD, _card_in, b""),
+    "iban": (_IBAN, _iban_in, b""),
 }
 KINDS = frozenset(_LAYERS)
 
@@ -74,12 +81,13 @@ KINDS = frozenset(_LAYERS)
 def personal(data: bytes, kinds: Collection[str]) -> Iterator[Hit]:
     """Every hit of the chosen kinds."""
     for kind in sorted(kinds):
-        pattern, accepts, needed = _LAYERS[kind]
+        pattern, extent, needed = _LAYERS[kind]
         if needed and needed not in data:
             continue
         for start, end in _found(pattern, data):
-            if accepts(data[start:end]):
-                yield Hit(kind, start, end)
+            length = extent(data[start:end])
+            if length:
+                yield Hit(kind, start, start + length)
 
 
 def _found(pattern: Any, data: bytes) -> Iterator[tuple[int, int]]:

@@ -28,6 +28,7 @@ _LATIN1.encoding = re2.Options.Encoding.LATIN1
 
 _UUID = re2.compile(rb"(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", _LATIN1)
 _ULID = re2.compile(rb"^[0-7][0-9A-HJKMNP-TV-Z]{25}$", _LATIN1)
+_JOINTS = b"_-./"
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
 _SAMPLES = (b"abc", b"test", b"foo", b"sample", b"fake", b"demo")
 _SAYS_SO = (
@@ -109,22 +110,23 @@ def restless(value: bytes) -> float:
 
 def is_random(value: bytes) -> bool:
     """Long enough, letters and digits thoroughly mixed: nobody would type it."""
-    size = len(value)
-    if size < 12 or len(set(value)) < 7:
+    plain = value.translate(None, _JOINTS)
+    size = len(plain)
+    if len(value) < 12 or size < 8 or len(set(plain)) < 7 or (len(value) - size) * 6 > len(value) + 6:
         return False
-    shape = value.translate(_CLASS)
+    shape = plain.translate(_CLASS)
     digits = shape.count(b"0")
     lower, upper = shape.count(b"a"), shape.count(b"A")
     if not lower and not upper:
         return False
     if digits == 0:
-        return size >= 20 and min(lower, upper) >= size // 5 and restless(value) >= 0.4
+        return size >= 20 and min(lower, upper) >= size // 5 and restless(plain) >= 0.4
     if digits > size * 0.85 or (digits < 2 and not (lower and upper)):
         return False
+    change = restless(plain)
     if lower and upper:
-        return restless(value) >= 0.34 and (not _wordy(shape) or is_gibberish(value))
-    change = restless(value)
-    return change >= 0.34 or (change >= 0.12 and is_gibberish(value))
+        return change >= 0.34 and (not _wordy(shape) or is_gibberish(plain))
+    return change >= 0.34 or (change >= 0.12 and is_gibberish(plain))
 
 
 def _wordy(shape: bytes) -> bool:

@@ -89,7 +89,7 @@ class Redactor:
         guarded: list[tuple[int, int]] = []
         for marker in markers(text):
             inside = [hit for hit in found if marker.holds(hit)]
-            if inside and marker.name not in self._registered.ids:
+            if inside and not self._is_known(marker.name):
                 found.append(Hit(inside[0].kind, marker.start, marker.end))
             else:
                 guarded.append((marker.start, marker.end))
@@ -112,9 +112,12 @@ class Redactor:
 
     def _is_fit(self, name: str) -> bool:
         """Whether what a marker carries may be shown: an id we know, or nothing shaped like a secret."""
-        if len(name) < _FIT_LENGTH or name in self._registered.ids or not any(c.isdigit() for c in name):
+        if len(name) < _FIT_LENGTH or self._is_known(name) or not any(c.isdigit() for c in name):
             return True
         return next(shapes().find(name, Shadow(name)), None) is None
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._registered.ids or name in shapes().kinds or name in KINDS
 
 
 def _unused(name: str, kept: dict[str, Json]) -> str:

@@ -63,6 +63,10 @@ def _password(value: bytes) -> bool:
     return not is_placeholder(value) and is_passwordlike(value)
 
 
+def _word(value: bytes) -> bool:
+    return not is_placeholder(value)
+
+
 def _url(value: bytes) -> bool:
     if value[:1] in b"$<{*[%" or b"${" in value or b"***" in value:
         return False
@@ -103,6 +107,7 @@ CHECKS: dict[str, Check] = {
     "token": _token,
     "random": _random,
     "password": _password,
+    "word": _word,
     "url": _url,
     "bearer": _bearer,
     "slack": _slack,

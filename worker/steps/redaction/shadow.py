@@ -17,9 +17,11 @@ _TYPOGRAPHIC = {
     "=": "＝",
     ",": "，、",
     ";": "；",
+    ".": "。．｡",
     "(": "（",
     ")": "）",
 }
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _ESCAPED_BLANK = re.compile(r"\\[nrt]")
 
 
@@ -38,7 +40,7 @@ class Shadow:
 
     def __init__(self, text: str, guarded: Sequence[tuple[int, int]] = ()) -> None:
         self.plain = text.isascii()
-        flat = text if self.plain else text.translate(_FLAT)
+        flat = text if self.plain else _BEYOND_ASCII.sub(lambda m: m[0].translate(_FLAT), text)
         if guarded:
             flat = _masked(flat, guarded)
         if "\\" in flat:

@@ -28,6 +28,7 @@ class Shapes:
 
     def __init__(self, rules: list[Rule]) -> None:
         self.rules = tuple(rules)
+        self.kinds = frozenset(rule.kind for rule in rules) | {"password", "secret", "token", "redacted"}
         self._quiet = 1 << len(self.rules)
         self._automaton = _automaton(self.rules, self._quiet)
 
@@ -98,14 +99,21 @@ _TOKEN_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_
 
 
 def _foreign(text: str) -> list[Word]:
-    lower = text.lower() if len(text.lower()) == len(text) else text
-    found: list[Word] = []
+    """Telling words of other scripts; where lowering would move letters they are sought as they stand."""
+    lower = text.lower()
+    found = _FOREIGN.iter(lower if len(lower) == len(text) else text)
+    return [Word(last + 1 - size, last + 1, PASSWORD) for last, size in found]
+
+
+def _foreign_automaton() -> Any:
+    automaton = ahocorasick.Automaton()
     for word in LISTS["foreign"]:
-        at = lower.find(word)
-        while at >= 0:
-            found.append(Word(at, at + len(word), PASSWORD))
-            at = lower.find(word, at + len(word))
-    return found
+        automaton.add_word(word, len(word))
+    automaton.make_automaton()
+    return automaton
+
+
+_FOREIGN = _foreign_automaton()
 
 
 def _automaton(rules: tuple[Rule, ...], quiet_bit: int) -> Any:

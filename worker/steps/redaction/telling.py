@@ -8,6 +8,7 @@ from worker.steps.redaction.lexicon import LISTS, RANKS, WEAK
 from worker.steps.redaction.shadow import Shadow
 
 IDENTIFIER = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_SHORT = 4
 _AFTER = tuple(word.encode() for word in LISTS["not_a_value"])
 _BEFORE = tuple(word.encode() for word in LISTS["not_this_key"])
 
@@ -27,6 +28,13 @@ def ranked(data: bytes, start: int, end: int, rank: int) -> int:
     suffix = after[: len(after) - len(after.lstrip(IDENTIFIER))].lower().lstrip(b"_-.")
     if suffix and (
         suffix.startswith(_AFTER) or (suffix[:1] == b"s" and suffix[1:].lstrip(b"_-.").startswith(_AFTER))
+    ):
+        return 0
+    if (
+        end - start <= _SHORT
+        and suffix
+        and data[end : end + 1].islower()
+        and suffix[:2] not in (b"s", b"s_", b"s-")
     ):
         return 0
     left = data[max(0, start - 24) : start]
