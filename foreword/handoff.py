@@ -101,7 +101,7 @@ def _send(broker: str, sealed: str) -> None:
 
 @cache
 def _app(broker: str, _process: int) -> Celery:
-    """One app a broker and process: connections do not survive a fork."""
+    """One app a broker and process: an AMQP connection does not survive a fork."""
     scheme = urlsplit(broker).scheme
     if scheme not in _REDIS_SCHEMES + _AMQP_SCHEMES:
         raise ConfigurationError(f"A broker URL starts with {', '.join(_REDIS_SCHEMES + _AMQP_SCHEMES)}.")

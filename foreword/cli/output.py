@@ -23,9 +23,9 @@ def show_json(value: Any) -> None:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Rows under their column names; cut to the terminal's width, whole when piped."""
+    """Rows under their column names; folded to the terminal's width, whole when piped."""
     terminal = sys.stdout.isatty()
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=any(columns))
     for index, name in enumerate(columns):
         last = index == len(columns) - 1
         table.add_column(
@@ -33,7 +33,11 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         )
     for row in rows:
         table.add_row(*(Text(shown("" if cell is None else str(cell))) for cell in row))
-    Console(width=None if terminal else _WIDE).print(table, soft_wrap=False)
+    console = Console(width=None if terminal else _WIDE)
+    with console.capture() as printed:
+        console.print(table)
+    for line in printed.get().rstrip("\n").split("\n"):
+        click.echo(line.rstrip())
 
 
 def shown(text: str) -> str:

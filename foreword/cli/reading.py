@@ -1,6 +1,7 @@
 """Commands that read one memory: list, get, stats, events."""
 
 import json
+import textwrap
 from datetime import datetime
 from typing import Any
 
@@ -38,8 +39,10 @@ def list_entries(memory_ref: str, url: str | None, as_json: bool, **chosen: Any)
     if as_json:
         output.show_json(answers.to_wire(page))
         return
-    rows = [(_when(e.created_at), e.id, ",".join(e.tags), e.content) for e in page]
-    output.show_table(("created", "id", "tags", "content"), rows)
+    for entry in page:
+        about = "  ".join((_when(entry.created_at), entry.id, *(f"#{tag}" for tag in entry.tags)))
+        click.echo(click.style(output.shown(about), dim=True))
+        click.echo(textwrap.indent(output.shown(entry.content), "  "))
     if page.budget is not None:
         output.note(_summary(page.budget))
     if page.next_cursor is not None:

@@ -69,8 +69,8 @@ def test_text_comes_from_stdin(run: Run, ref: str) -> None:
     assert (entry["content"], entry["metadata"]) == ("ünïcode\n", {"n": [1]})
 
 
-def test_a_person_sees_a_table(run: Run, ref: str) -> None:
-    """Without --json the entries are rows and what was left out is said beside them."""
+def test_a_person_sees_text(run: Run, ref: str) -> None:
+    """Without --json the entries are shown as text and what was left out is said beside them."""
     for content in ("short", "word " * 2000):
         run("remember", "-r", ref, "--wait", "30", content)
     shown = run("list", "-r", ref, "--token-budget", "50")
