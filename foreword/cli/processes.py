@@ -8,7 +8,16 @@ import click
 
 from foreword import running
 from foreword.cli import options
+from foreword.errors import ConfigurationError
 
+_NEEDED_BY_ALL = (
+    "FOREWORD_DATABASE_URL",
+    "FOREWORD_REDIS_URL",
+    "FOREWORD_BROKER_URL",
+    "FOREWORD_DIGEST_KEY",
+)
+_SHIM_NEEDS = ("FOREWORD_SEAL_PUBLIC_KEY",)
+_WORKER_NEEDS = ("FOREWORD_SEAL_KEYS",)
 _PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
@@ -63,15 +72,17 @@ def up(host: str, port: int, data_dir: Path, ready_file: Path | None, workers: i
     )
 
 
-def _become(*command: str, environment: dict[str, str] | None = None) -> None:
+def _become(*command: str, needs: tuple[str, ...], environment: dict[str, str]) -> None:
+    missing = [name for name in (*_NEEDED_BY_ALL, *needs) if not environment.get(name)]
+    if missing:
+        raise ConfigurationError(f"Set {', '.join(missing)}, or start 'foreword up'.")
     sys.stdout.flush()
-    os.execve(  # noqa: S606
-        sys.executable, [sys.executable, "-P", "-m", *command], environment or dict(os.environ)
-    )
+    os.execve(sys.executable, [sys.executable, "-P", "-m", *command], environment)  # noqa: S606
 
 
-def _worker_environment(data_dir: Path) -> dict[str, str]:
+def _worker_environment(data_dir: Path | None = None) -> dict[str, str]:
     """The settings of a worker of the product on the data folder, unless the caller names another ledger."""
+    data_dir = data_dir or running.default_folder()
     here = running.find(data_dir)
     if here is None or os.environ.get("FOREWORD_DATABASE_URL") not in (None, "", here.database_url):
         return dict(os.environ)
@@ -97,20 +108,20 @@ def shim(args: tuple[str, ...]) -> None:
       foreword shim
       FOREWORD_PORT=8080 foreword shim
     """
-    _become("api_shim", *args)
+    _become("api_shim", *args, needs=_SHIM_NEEDS, environment=dict(os.environ))
 
 
 @click.command(context_settings=_PASSED_ON)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def worker(args: tuple[str, ...]) -> None:
-    """Run one worker alone ('python -m worker run').
+    """Run one worker alone ('python -m worker run'); one more, where 'foreword up' runs.
 
     \b
     Examples
       foreword worker
       foreword worker -- --help    (its own options; all are passed on)
     """
-    _become("worker", "run", *args)
+    _become("worker", "run", *args, needs=_WORKER_NEEDS, environment=_worker_environment())
 
 
 @click.command(context_settings=_PASSED_ON)
@@ -122,7 +133,7 @@ def beat(args: tuple[str, ...]) -> None:
     Examples
       foreword beat
     """
-    _become("worker", "beat", *args)
+    _become("worker", "beat", *args, needs=(), environment=_worker_environment())
 
 
 @click.command()
@@ -141,7 +152,8 @@ def recount(everything: bool, database_url: str | None, data_dir: Path) -> None:
     """
     owner = options.ledger(database_url, data_dir)
     environment = _worker_environment(data_dir) | {"FOREWORD_OWNER_URL": owner}
-    _become("worker", "recount", *(["--all"] if everything else []), environment=environment)
+    arguments = ["--all"] if everything else []
+    _become("worker", "recount", *arguments, needs=_WORKER_NEEDS, environment=environment)
 
 
 @click.command()
@@ -153,7 +165,7 @@ def retry(data_dir: Path) -> None:
     Examples
       foreword retry
     """
-    _become("worker", "retry", environment=_worker_environment(data_dir))
+    _become("worker", "retry", needs=_WORKER_NEEDS, environment=_worker_environment(data_dir))
 
 
 COMMANDS = (up, shim, worker, beat, recount, retry)

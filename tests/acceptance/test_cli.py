@@ -166,6 +166,16 @@ def test_the_doctor_finds_nothing_wrong(run: Run) -> None:
     assert checks >= {"python", "counters", "programs", "data folder", "product", "ledger", "redis", "broker"}
 
 
+def test_the_doctor_sees_what_no_read_shows(run: Run, ref: str) -> None:
+    """Entries that exceed a usual budget, and memories of nothing else, are a warning, not a problem."""
+    run("remember", "-r", ref, "--wait", "30", "word " * 2000)
+    found = run("doctor")
+    assert found.returncode == 0
+    assert "warning  entries: " in found.stdout
+    assert "no entry fits 1,024 tokens" in found.stdout
+    assert ref not in found.stdout
+
+
 def test_the_doctor_finds_what_is_away(run: Run) -> None:
     """A ledger that is away is a problem with the command that mends it, without its password; exit 1."""
     away = "postgresql://u:hunter2@127.0.0.1:1/x"

@@ -1,6 +1,7 @@
 """The command line, as far as it goes without a server."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +17,8 @@ from foreword.cli.root import root
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No server is known from the environment or runs here."""
-    for name in ("FOREWORD_URL", "FOREWORD_API_KEY", "FOREWORD_DATABASE_URL", "FOREWORD_MEMORY_REF"):
-        monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.startswith("FOREWORD_")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("FOREWORD_DATA_DIR", str(tmp_path))
 
 
@@ -69,6 +70,10 @@ def test_no_secret_is_an_argument(path: str) -> None:
         ("keys", "list"),
         ("migrate",),
         ("recount",),
+        ("retry",),
+        ("shim",),
+        ("worker",),
+        ("beat",),
     ],
 )
 def test_no_server_is_said_in_one_line(arguments: tuple[str, ...]) -> None:
