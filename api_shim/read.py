@@ -68,9 +68,10 @@ class Reader:
         """Returns once nothing accepted at or before ``seq`` waits in the inbox; Unavailable after that."""
         deadline, pause = time.monotonic() + seconds, _FIRST_LOOK
         while await self.is_pending(scope, seq):
-            if time.monotonic() + pause > deadline:
+            left = deadline - time.monotonic()
+            if left <= 0:
                 raise Unavailable("The awaited write is not visible yet.")
-            await asyncio.sleep(pause)
+            await asyncio.sleep(min(pause, left))
             pause = min(pause * 2, _LONGEST_LOOK)
 
     async def is_pending(self, scope: Scope, seq: int) -> bool:
