@@ -1,10 +1,19 @@
 """``python -m api_shim``: the HTTP server."""
 
+import sys
+
 import uvicorn
 
-from api_shim.asgi import app, settings
+from foreword.errors import ConfigurationError
 
-if __name__ == "__main__":
+
+def main() -> int:
+    """Serves until stopped; the exit code."""
+    try:
+        from api_shim.asgi import app, settings  # noqa: PLC0415 - the entry point reads its settings on import
+    except ConfigurationError as error:
+        sys.stderr.write(f"{error.message}\n")
+        return 2
     uvicorn.run(
         app,
         host=settings.host,
@@ -15,3 +24,8 @@ if __name__ == "__main__":
         date_header=False,
         timeout_graceful_shutdown=10,
     )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -28,7 +28,7 @@ KINDS = (
 )
 DEFAULT_KIND = "fact"
 
-_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_ID = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _TELLABLE = re.compile(r"[A-Za-z_]{1,32}")
 """Names of unknown fields that a refusal repeats; anything else might be a value in the wrong place."""

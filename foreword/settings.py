@@ -1,7 +1,12 @@
 """Settings that every process shares; each side adds its own. All are environment variables ``FOREWORD_*``."""
 
-from pydantic import Field, SecretStr
+from typing import TypeVar
+
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from foreword.draft import Limits
+from foreword.errors import ConfigurationError
 
 
 class StoreSettings(BaseSettings):
@@ -19,3 +24,24 @@ class StoreSettings(BaseSettings):
     max_tags: int = Field(default=64, ge=0, description="Tags of one entry")
     max_tag_chars: int = Field(default=256, ge=1, description="Characters of one tag")
     max_metadata_bytes: int = Field(default=16 * 1024, ge=2, description="Metadata of one entry, JSON bytes")
+
+    def limits(self) -> Limits:
+        """Limits of one Draft."""
+        return Limits(
+            content_bytes=self.max_content_bytes,
+            tags=self.max_tags,
+            tag_chars=self.max_tag_chars,
+            metadata_bytes=self.max_metadata_bytes,
+        )
+
+
+Settings = TypeVar("Settings", bound=StoreSettings)
+
+
+def load(kind: type[Settings]) -> Settings:
+    """Settings from the environment; ConfigurationError names each variable that is missing or wrong."""
+    try:
+        return kind()
+    except ValidationError as error:
+        names = ", ".join(f"FOREWORD_{str(fault['loc'][0]).upper()}" for fault in error.errors())
+        raise ConfigurationError(f"Missing or wrong in the environment: {names}.") from None

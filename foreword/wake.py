@@ -31,6 +31,8 @@ def celery_app(name: str, broker_url: str, *, visibility_timeout: int | None = N
         if visibility_timeout is not None:
             options["visibility_timeout"] = visibility_timeout
     app.conf.update(
+        broker_read_url=broker_url,  # else a CELERY_BROKER_URL in the environment would win
+        broker_write_url=broker_url,
         broker_transport_options=options,
         broker_connection_retry_on_startup=True,
         task_ignore_result=True,

@@ -5,6 +5,7 @@ from functools import cache
 
 from celery import Celery, signals
 
+from foreword.settings import load
 from foreword.wake import TaskName, celery_app
 from worker.bootstrap import build
 from worker.intake.tasks import register
@@ -41,7 +42,7 @@ def _beat(task: TaskName, seconds: float) -> dict[str, object]:
     }
 
 
-settings = WorkerSettings()  # type: ignore[call-arg] # filled from the environment
+settings = load(WorkerSettings)
 logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
 app = make_app(settings)
 
