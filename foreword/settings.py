@@ -41,7 +41,7 @@ Settings = TypeVar("Settings", bound=StoreSettings)
 def load(kind: type[Settings]) -> Settings:
     """Settings from the environment; ConfigurationError names each variable that is missing or wrong."""
     try:
-        return kind()
+        return kind()  # type: ignore[call-arg] # the environment fills them
     except ValidationError as error:
         names = ", ".join(f"FOREWORD_{str(fault['loc'][0]).upper()}" for fault in error.errors())
         raise ConfigurationError(f"Missing or wrong in the environment: {names}.") from None

@@ -1,7 +1,7 @@
 """Wake-ups: the names of the tasks a worker knows, and how a message is sent to it.
 
-A wake-up is a hint. Whatever it announces is already committed in the ledger, so a lost, repeated or reordered
-one loses nothing; beat finds what none announced.
+A wake-up is a hint. Whatever it announces is already committed in the ledger, so a lost, repeated or
+reordered one loses nothing; beat finds what none announced.
 """
 
 from typing import Any, Final, Literal
