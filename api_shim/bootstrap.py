@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 
 from api_shim.accept import Acceptor
 from api_shim.bell import Bell
+from api_shim.counting import Counting
 from api_shim.database import Database
 from api_shim.doors.http import make_app
 from api_shim.keyring import Keyring
@@ -31,7 +32,13 @@ def build(settings: ShimSettings) -> Parts:
     bell = Bell(settings.broker_url.get_secret_value())
     metrics = Metrics()
     sealer = Sealer(settings.seal_public_key)
-    reader = Reader(hot_view=hot_view, database=database, metrics=metrics, rebuild=bell.cold)
+    reader = Reader(
+        hot_view=hot_view,
+        database=database,
+        counting=Counting(database),
+        metrics=metrics,
+        rebuild=bell.cold,
+    )
     return Parts(
         settings=settings,
         database=database,
