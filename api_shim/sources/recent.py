@@ -38,7 +38,7 @@ async def recent(database: Database, scope: Scope, ask: Ask, now: int, *, full: 
     if not rows:
         return None
     first = rows[0]
-    kept = first["kept"]
+    kept = [row["seq"] for row in rows if row["seq"] is not None]
     selection = Selection(
         kept=tuple(range(len(kept))),
         used=first["used"],

@@ -113,7 +113,10 @@ BEGIN
         OPEN rows FOR
             SELECT e.seq, e.costs[p_counter + 1]
             FROM entry_tags t
-            JOIN entries e ON e.tenant_id = t.tenant_id AND e.scope_id = t.scope_id AND e.id = t.id
+            CROSS JOIN LATERAL (
+                SELECT * FROM entries
+                WHERE tenant_id = t.tenant_id AND scope_id = t.scope_id AND id = t.id
+                OFFSET 0) e
             WHERE t.tenant_id = current_tenant() AND t.scope_id = p_scope AND t.tag = p_tag
               AND t.seq < p_before AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > p_now)
               AND (p_kind IS NULL OR e.kind = p_kind)
@@ -181,7 +184,10 @@ BEGIN
     IF p_tag IS NOT NULL THEN
         SELECT count(*), min(e.costs[p_counter + 1]), min(e.seq) INTO n, smallest, lowest
         FROM entry_tags t
-        JOIN entries e ON e.tenant_id = t.tenant_id AND e.scope_id = t.scope_id AND e.id = t.id
+        CROSS JOIN LATERAL (
+            SELECT * FROM entries
+            WHERE tenant_id = t.tenant_id AND scope_id = t.scope_id AND id = t.id
+            OFFSET 0) e
         WHERE t.tenant_id = current_tenant() AND t.scope_id = p_scope AND t.tag = p_tag
           AND t.seq < p_before AND t.seq >= p_from AND (p_kind IS NULL OR e.kind = p_kind)
           AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > p_now)
@@ -211,7 +217,10 @@ BEGIN
     IF p_tag IS NOT NULL THEN
         RETURN (
             SELECT count(*) FROM entry_tags t
-            JOIN entries e ON e.tenant_id = t.tenant_id AND e.scope_id = t.scope_id AND e.id = t.id
+            CROSS JOIN LATERAL (
+                SELECT * FROM entries
+                WHERE tenant_id = t.tenant_id AND scope_id = t.scope_id AND id = t.id
+                OFFSET 0) e
             WHERE t.tenant_id = current_tenant() AND t.scope_id = p_scope AND t.tag = p_tag
               AND (p_kind IS NULL OR e.kind = p_kind)
               AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > p_now));
