@@ -1,0 +1,115 @@
+"""schema.sql and the numbered migrations are two roads to one ledger; migrating may be repeated and raced."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from foreword.ledger import migrate as migrating
+from foreword.ledger.migrate import apply, migrate, migrations
+from tests.architecture.ledger_catalog import catalog
+from tests.services import Services, eventually
+
+Fresh = Callable[[str], str]
+
+
+@pytest.fixture
+def fresh(services: Services) -> Iterator[Fresh]:
+    """Makes empty databases, gone after the test."""
+    made: list[str] = []
+
+    def make(name: str) -> str:
+        made.append(name)
+        with psycopg.connect(services.owner_url, autocommit=True) as conn:
+            conn.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return make_conninfo(services.owner_url, dbname=name)
+
+    yield make
+    with psycopg.connect(services.owner_url, autocommit=True) as conn:
+        for name in made:
+            conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def run(services: Services, url: str) -> list[str]:
+    """Migrates with the passwords the roles have."""
+    kept = services.credentials
+    return migrate(url, shim_password=kept.shim_password, worker_password=kept.worker_password)
+
+
+def test_schema_and_migrations_meet(fresh: Fresh) -> None:
+    """Tables, keys, indexes, policies, functions and grants are the same whichever road was taken."""
+    found: list[dict[str, list[tuple[Any, ...]]]] = []
+    for name, from_schema in (("road_schema", True), ("road_migrations", False)):
+        with psycopg.connect(fresh(name)) as conn:
+            assert apply(conn, from_schema=from_schema) == migrations()
+            found.append(catalog(conn))
+    for part, rows in found[0].items():
+        assert rows == found[1][part], part
+    assert {part for part, rows in found[0].items() if not rows} == {"triggers"}
+
+
+def test_migrating_again_changes_nothing(services: Services, fresh: Fresh) -> None:
+    """A second migrate applies nothing and leaves every definition and grant as it was."""
+    url = fresh("again")
+    assert run(services, url) == migrations()
+    with psycopg.connect(url) as conn:
+        once = catalog(conn)
+    assert run(services, url) == []
+    with psycopg.connect(url) as conn:
+        assert catalog(conn) == once
+
+
+def test_two_at_once_migrate_once(services: Services, fresh: Fresh) -> None:
+    """Of two migrates that race on an empty database one applies everything and the other nothing."""
+    url = fresh("race")
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda _: run(services, url), range(2)))
+    assert sorted(results) == [[], migrations()]
+
+
+def test_a_migrate_waits_for_the_lock(services: Services, fresh: Fresh) -> None:
+    """While another session holds the migrator's advisory lock nothing is applied."""
+    url = fresh("waiting")
+    results: list[list[str]] = []
+    waiter = threading.Thread(target=lambda: results.append(run(services, url)))
+    with psycopg.connect(url) as holder:
+        holder.execute("SELECT pg_advisory_lock(%s)", [migrating._LOCK])
+        waiter.start()
+        eventually(
+            lambda: (
+                holder.execute(
+                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                ).fetchone()
+                == (1,)
+            ),
+            "the migrate waits for the lock",
+        )
+        time.sleep(0.1)
+        assert results == []
+        assert holder.execute("SELECT to_regclass('public.entries')").fetchone() == (None,)
+    waiter.join(60)
+    assert results == [migrations()]
+
+
+def test_a_failed_migrate_leaves_nothing(
+    services: Services, fresh: Fresh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A migration that breaks half-way leaves the database as it was."""
+    url = fresh("broken")
+    whole = migrating.text
+
+    def broken(package: str, name: str) -> str:
+        return "SELECT 1/0" if name == "roles.sql" else whole(package, name)
+
+    monkeypatch.setattr(migrating, "text", broken)
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        run(services, url)
+    with psycopg.connect(url) as conn:
+        tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+        assert conn.execute(tables).fetchone() == (0,)
