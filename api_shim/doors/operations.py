@@ -38,6 +38,11 @@ class Operation:
     takes: Mapping[str, Schema] = field(default_factory=dict)
     fails: tuple[int, ...] = ()
 
+    @property
+    def asks(self) -> bool:
+        """Whether a request of it can say anything."""
+        return bool(self.options or self.part or self.takes)
+
 
 def _option(name: str, schema: Schema, says: str, *, required: bool = False) -> Parameter:
     return {"name": name, "in": "query", "required": required, "description": says, "schema": schema}
