@@ -33,7 +33,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         )
     for row in rows:
         table.add_row(*(Text(shown("" if cell is None else str(cell))) for cell in row))
-    console = Console(width=None if terminal else _WIDE)
+    # with a height too: rich takes any dumb terminal for 80 columns unless it is told both
+    console = Console() if terminal else Console(width=_WIDE, height=25)
     with console.capture() as printed:
         console.print(table)
     for line in printed.get().rstrip("\n").split("\n"):

@@ -1,0 +1,112 @@
+"""The examples of the documents work as they stand, on a running product."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.services import LIMIT_S, Product
+
+ROOT = Path(__file__).parents[2]
+PLACE = "http://127.0.0.1:8321"
+
+
+def blocks(name: str, language: str) -> list[str]:
+    """The fenced blocks of a document in one language."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+PYTHON = blocks("README.md", "python")
+COMMANDS = [line for block in blocks("README.md", "sh") for line in block.splitlines() if "foreword " in line]
+CALLS = re.findall(
+    r"^```sh\n(curl [^`]*)^```\n```json\n([^`]*)^```",
+    (ROOT / "docs/api.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+
+
+@pytest.fixture
+def environment(running_product: Product) -> dict[str, str]:
+    """What a person on the product's machine has."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "FOREWORD_DATA_DIR": str(running_product.data_dir), "PATH": path}
+
+
+def run(command: list[str], environment: dict[str, str]) -> str:
+    """What a command prints; fails with its words when it does."""
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_there_are_examples() -> None:
+    """The documents were taken apart rightly."""
+    assert len(PYTHON) == 3
+    assert len(COMMANDS) == 5
+    assert len(CALLS) >= 5
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_python_runs(code: str, environment: dict[str, str]) -> None:
+    """README's Python runs with nothing but a running product."""
+    run([sys.executable, "-W", "error", "-c", code], environment)
+
+
+def test_the_commands_give_the_answer(environment: dict[str, str]) -> None:
+    """README's commands print the answer that stands below them."""
+    printed = ""
+    for command in COMMANDS:
+        words = shlex.split(command.replace("-r agent/7", "-r readme"))
+        printed = run(words, environment)
+    told = re.findall(r"^  (.+)$", printed, re.MULTILINE)
+    assert told == ["The deploy window is 14:00 UTC.", "Ada: we ship on Thursday, not on Friday."]
+    assert all(f"  {line}\n" in (ROOT / "README.md").read_text(encoding="utf-8") for line in told)
+    assert "[REDACTED:aws-access-key-id]" in run(["foreword", "list", "-r", "readme"], environment)
+
+
+def shape(value: Any) -> Any:
+    """An answer's names without its values; lists by the names of their first item."""
+    if isinstance(value, dict):
+        return {name: shape(item) for name, item in value.items()}
+    return shape(value[0]) if isinstance(value, list) and value else None
+
+
+def call(product: dict[str, Any], command: str) -> httpx.Response:
+    """Sends what a ``curl`` would."""
+    words = iter(shlex.split(command.replace("\\\n", " "))[1:])
+    method, url, headers, body = "GET", "", {}, None
+    for word in words:
+        if word == "-X":
+            method = next(words)
+        elif word == "-H":
+            name, _, value = next(words).partition(": ")
+            headers[name] = value.replace("$KEY", product["apiKey"])
+        elif word == "-d":
+            body = next(words).encode()
+        elif word.startswith(PLACE):
+            url = word.replace(PLACE, product["url"])
+        else:
+            pytest.fail(f"an option that this test does not know: {word}")
+    return httpx.request(method, url, headers=headers, content=body, timeout=30)
+
+
+@pytest.mark.parametrize(("command", "answer"), CALLS)
+def test_a_call_answers_in_the_documented_shape(product: dict[str, Any], command: str, answer: str) -> None:
+    """Each call of docs/api.md gives the fields that stand below it."""
+    write = {"memoryRef": "agent/7", "content": "Invoices go to Ada.", "tags": ["billing"]}
+    headers = {"Authorization": f"Bearer {product['apiKey']}"}
+    for _ in range(6):
+        httpx.post(
+            f"{product['url']}/v1/memory/entries?wait=30", headers=headers, json=write
+        ).raise_for_status()
+    assert shape(call(product, command).json()) == shape(json.loads(answer))
