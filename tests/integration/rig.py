@@ -2,9 +2,9 @@
 
 import asyncio
 import itertools
-import struct
+import json
+import os
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import redis
@@ -32,6 +32,9 @@ from worker.stores.hot_view import HotView
 from worker.stores.ledger import Ledger, open_pool
 
 T = TypeVar("T")
+
+EFFORT = int(os.environ.get("FOREWORD_TEST_EFFORT", "1"))
+"""How many times as many examples the property tests try."""
 
 _numbers = itertools.count()
 
@@ -175,17 +178,4 @@ class Rig:
 
 def ids_of(page: Page) -> list[str]:
     """Ids of a page's entries, in order."""
-    import json
-
     return [entry["id"] for entry in json.loads(b"[" + page.entries + b"]")]
-
-
-def with_budget(ask: Ask, **changes: Any) -> Ask:
-    """The same read with other options."""
-    return replace(ask, **changes)
-
-
-def header_of(head: bytes) -> tuple[int, int]:
-    """Version and live entries of a packed head."""
-    version, total = struct.unpack_from("<QQ", head, 44)
-    return version, total

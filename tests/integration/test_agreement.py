@@ -15,7 +15,7 @@ from foreword.draft import Draft
 from foreword.entry import Entry
 from foreword.page import Ask, Page, join, page
 from foreword.scope import Scope
-from tests.integration.rig import Rig, everything
+from tests.integration.rig import EFFORT, Rig, everything
 from worker.stores.hot_view import HotView
 from worker.stores.ledger import Claimed
 from worker.stores.rebuild import rebuild
@@ -241,7 +241,7 @@ def test_every_source_gives_the_page_of_the_law(rig: Rig, tenant: int) -> None:
     """Python, head, window and SQL agree on entries, report and cursor, on first and on further pages."""
     answered: Counter[tuple[str, bool]] = Counter()
 
-    @settings(settings.get_profile("servers"), max_examples=150)
+    @settings(settings.get_profile("servers"), max_examples=150 * EFFORT)
     @given(story=stories(), reads=st.lists(st.tuples(asks(), hours, stale), min_size=3, max_size=8))
     def agree(story: Story, reads: list[tuple[Ask, int, int]]) -> None:
         scope = rig.scope(tenant)
@@ -259,7 +259,7 @@ def test_every_source_gives_the_page_of_the_law(rig: Rig, tenant: int) -> None:
         assert min(answered[source, told] for told in (True, False)) > 20, answered
 
 
-@settings(settings.get_profile("servers"), max_examples=50)
+@settings(settings.get_profile("servers"), max_examples=50 * EFFORT)
 @given(story=stories(), reads=st.lists(st.tuples(asks(filtered=True), hours), min_size=3, max_size=6))
 def test_the_ledger_keeps_the_law_under_filters(
     rig: Rig, tenant: int, story: Story, reads: list[tuple[Ask, int]]
@@ -274,7 +274,7 @@ def test_the_ledger_keeps_the_law_under_filters(
             hold_together(rig, scope, kept, further, kept.base + hour * HOUR)
 
 
-@settings(settings.get_profile("servers"), max_examples=40)
+@settings(settings.get_profile("servers"), max_examples=40 * EFFORT)
 @given(story=stories(), ask=asks(filtered=True), hour=hours)
 def test_pages_visit_every_live_row_once(rig: Rig, tenant: int, story: Story, ask: Ask, hour: int) -> None:
     """Following the cursor ends, and kept and passed-over rows are the live rows, each once."""
@@ -317,6 +317,21 @@ def test_a_long_pack_is_cut_alike_everywhere(rig: Rig, tenant: int) -> None:
     assert rig.from_window(scope, ask, kept.base) == first
     further = replace(ask, before=first.resume, remaining=first.report.next_remaining)
     assert hold_together(rig, scope, kept, further, kept.base).resume is None
+
+
+def test_a_window_that_ran_empty_leaves_no_gap(rig: Rig, tenant: int) -> None:
+    """When all of a bounded window is replaced, a late row must not pass for the newest that is left."""
+    scope = rig.scope(tenant)
+    kept, hot_view = Kept(base=instant.now_ms()), rig.hot_view(max_rows=1, head_entries=1)
+    plain = Given((1, 1, 1, 1), None, frozenset(), "fact", frozenset(), 1)
+    named = [(f"e{i}", plain) for i in range(6)]
+    rig.accept(tenant, [Draft(memory_ref=scope.memory_ref, content="x", id=name) for name, _ in named])
+    file(rig, hot_view, kept, scope, named[3:])
+    file(rig, hot_view, kept, scope, [("e2", replace(plain, supersedes=frozenset({5})))])
+    file(rig, hot_view, kept, scope, [named[0]])
+    file(rig, hot_view, kept, scope, [named[1]])
+    for limit in (1, 2, 10):
+        hold_together(rig, scope, kept, everything(limit=limit), kept.base)
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from api_shim.sources.recent import recent
 from foreword import instant
 from foreword.draft import Draft
 from foreword.errors import NotFound
 from foreword.keys import view_keys
+from foreword.page import empty
 from foreword.scope import Scope
-from tests.integration.rig import Rig, everything, ids_of
+from tests.integration.rig import EFFORT, Rig, everything, ids_of
 from tests.integration.stepwise import Drain, Removal
 from worker.parts import Parts
 from worker.stores.rebuild import rebuild
@@ -196,7 +198,7 @@ class Freshness(RuleBasedStateMachine):
     def step_drain(self, n: int) -> None:
         """A worker that was stopped goes on to its next point."""
         tenant, writer = self.drains[n % len(self.drains)]
-        if writer.stage != "opened" and not self.free(tenant):
+        if writer.stage == "claimed" and not self.free(tenant):
             return
         committing = writer.stage == "opened"
         if writer.step() == "done":
@@ -340,15 +342,20 @@ class Freshness(RuleBasedStateMachine):
     def reads_are_the_truth(self) -> None:
         """Ledger equals model, hot view equals ledger, and nothing is another tenant's."""
         for memory in self.memories:
-            mark = f'"content":"tenant {memory.scope.tenant} '.encode()
-            for ask in ASKS:
-                truth = self.rig.from_ledger(memory.scope, ask, self.now)
-                if ask is ASKS[0]:
-                    assert ids_of(truth) == memory.visible(self.now)
-                    assert truth.entries.count(mark) == truth.report.returned
-                glance = self.rig.run(self.rig.reading.read(memory.scope, ask, self.now))
-                assert glance.page is None or glance.page == truth, glance.source
-                ANSWERS[glance.source] = ANSWERS.get(glance.source, 0) + 1
+            self.rig.run(self.check(memory))
+
+    async def check(self, memory: Memory) -> None:
+        mark = f'"content":"tenant {memory.scope.tenant} '.encode()
+        for ask in ASKS:
+            glance = await self.rig.reading.read(memory.scope, ask, self.now)
+            ANSWERS[glance.source] = ANSWERS.get(glance.source, 0) + 1
+            if glance.page is None and ask is not ASKS[0]:
+                continue
+            truth = await recent(self.rig.database, memory.scope, ask, self.now, full=False) or empty(ask)
+            assert glance.page is None or glance.page == truth, glance.source
+            if ask is ASKS[0]:
+                assert ids_of(truth) == memory.visible(self.now)
+                assert truth.entries.count(mark) == truth.report.returned
 
     def teardown(self) -> None:
         for _, writer in self.drains:
@@ -377,7 +384,7 @@ def test_reads_are_the_truth_after_anything(machine: type[Freshness]) -> None:
     """No read, from anywhere, ever shows what was removed, expired or replaced, nor lacks what was filed."""
     run_state_machine_as_test(
         machine,
-        settings=settings(settings.get_profile("servers"), max_examples=50, stateful_step_count=30),
+        settings=settings(settings.get_profile("servers"), max_examples=25 * EFFORT, stateful_step_count=30),
     )
-    assert ANSWERS["head"] > 300, ANSWERS
-    assert ANSWERS["window"] > 100, ANSWERS
+    assert ANSWERS["head"] > 200, ANSWERS
+    assert ANSWERS["window"] > 40, ANSWERS
