@@ -8,14 +8,14 @@ from starlette.responses import Response
 from api_shim.accept import Receipt
 from api_shim.answer import Answer
 from api_shim.doors.body import JSON, apart, parse_json, read_bytes
-from api_shim.doors.request import entry_id, options, pairs, reachable
+from api_shim.doors.request import entry_id, options, pairs, reachable, require_reach
 from api_shim.keyring import Caller
 from api_shim.options import FIELDS, read_options
 from api_shim.parts import Parts
 from api_shim.sources.recent import fragment, full_fragment
 from foreword.draft import Draft, parse_draft
 from foreword.entry import compact
-from foreword.errors import Field, Forbidden, NotFound, ValidationError
+from foreword.errors import Field, NotFound, ValidationError
 from foreword.instant import now_ms, to_datetime
 from foreword.scope import Scope
 
@@ -54,7 +54,7 @@ async def write_entry(request: Request, caller: Caller, parts: Parts) -> Respons
     seconds = given.number("wait", least=0, most=LONGEST_WAIT) or 0
     raw = await read_bytes(request, parts.settings.max_body_bytes, JSON)
     draft = await apart(raw, lambda: given.finish(lambda: _parse_entry(parse_json(raw), parts)))
-    _require_reach(caller, [draft])
+    require_reach(caller, [draft])
     receipts = await _accept(caller, [draft], seconds, parts)
     return _json(receipts[0].to_wire(), _WRITE_STATUS[receipts[0].status])
 
@@ -65,7 +65,7 @@ async def write_batch(request: Request, caller: Caller, parts: Parts) -> Respons
     seconds = given.number("wait", least=0, most=LONGEST_WAIT) or 0
     raw = await read_bytes(request, parts.settings.max_body_bytes, JSON)
     drafts = await apart(raw, lambda: given.finish(lambda: _parse_batch(parse_json(raw), parts)))
-    _require_reach(caller, drafts)
+    require_reach(caller, drafts)
     receipts = await _accept(caller, drafts, seconds, parts)
     return _json({"receipts": [receipt.to_wire() for receipt in receipts]}, _batch_status(receipts))
 
@@ -154,11 +154,6 @@ def _parse_batch(body: Any, parts: Parts) -> list[Draft]:
     if bad:
         raise ValidationError(bad)
     return drafts
-
-
-def _require_reach(caller: Caller, drafts: list[Draft]) -> None:
-    if not all(caller.may_reach(draft.memory_ref) for draft in drafts):
-        raise Forbidden("The API key is bound to other memories.")
 
 
 def _json(body: object, status: int = 200) -> Response:

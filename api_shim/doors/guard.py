@@ -21,7 +21,7 @@ def guarded(handler: Handler, scope: str | None, route: str, parts: Parts) -> En
 
     async def inner(request: Request, opened: Parts) -> Response:
         caller = await opened.keyring.caller(request.headers.get("authorization"))
-        opened.throttle.admit(caller.key_id)
+        opened.throttle.admit(f"{caller.tenant}:{caller.key_id}")
         if scope is not None:
             caller.require(scope)
         return await handler(request, caller, opened)

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from api_shim.answer import shown
 from api_shim.doors.body import JSON, NDJSON, apart, parse_json, read_bytes
-from api_shim.doors.request import options, path_id, reachable
+from api_shim.doors.request import options, path_id, reachable, require_reach
 from api_shim.given import Given
 from api_shim.keyring import Caller
 from api_shim.options import MAX_TAG
@@ -85,7 +85,8 @@ async def import_entries(request: Request, caller: Caller, parts: Parts) -> Resp
     """``POST /v1/memory/import``: export lines with their ids, order and ``createdAt``; all or none."""
     given = options(request)
     raw = await read_bytes(request, parts.settings.max_body_bytes, NDJSON, JSON)
-    numbers, drafts = await apart(raw, lambda: given.finish(lambda: _parse_lines(raw, parts, caller)))
+    numbers, drafts = await apart(raw, lambda: given.finish(lambda: _parse_lines(raw, parts)))
+    require_reach(caller, drafts)
     try:
         receipts = await parts.acceptor.accept(caller.tenant, drafts)
     except Conflict as error:
@@ -94,13 +95,13 @@ async def import_entries(request: Request, caller: Caller, parts: Parts) -> Resp
     return _json({"accepted": len(receipts), "position": receipts[-1].to_wire()["position"]}, 202)
 
 
-def _parse_lines(raw: bytes, parts: Parts, caller: Caller) -> tuple[list[int], list[Draft]]:
+def _parse_lines(raw: bytes, parts: Parts) -> tuple[list[int], list[Draft]]:
     """The Drafts and the numbers of the lines they stand on."""
-    numbers, drafts, bad = [], [], []
+    numbers, drafts, bad, limits = [], [], [], parts.settings.limits()
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if line.strip():
             try:
-                drafts.append(_parse_line(line, parts, caller))
+                drafts.append(parse_draft(parse_json(line), limits, imported=True))
                 numbers.append(number)
             except ValidationError as error:
                 bad += [Field(f"line[{number}].{f.field}", f.reason) for f in error.fields]
@@ -109,13 +110,6 @@ def _parse_lines(raw: bytes, parts: Parts, caller: Caller) -> tuple[list[int], l
     if bad:
         raise ValidationError(bad)
     return numbers, drafts
-
-
-def _parse_line(line: bytes, parts: Parts, caller: Caller) -> Draft:
-    draft = parse_draft(parse_json(line), parts.settings.limits(), imported=True)
-    if not caller.may_reach(draft.memory_ref):
-        raise ValidationError.of("memoryRef", "is not one this API key is bound to")
-    return draft
 
 
 async def stats(request: Request, caller: Caller, parts: Parts) -> Response:

@@ -1,11 +1,14 @@
 """A request's own words: its query, the id in its path, and whose memory it names."""
 
 import re
+from collections.abc import Iterable
 
 from starlette.requests import Request
 
 from api_shim.given import Given, query_pairs
 from api_shim.keyring import Caller
+from foreword.draft import Draft
+from foreword.errors import Forbidden
 from foreword.scope import Scope, is_readable_ref
 
 _ENTRY_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -38,3 +41,9 @@ def reachable(caller: Caller, memory_ref: str) -> Scope | None:
     if not is_readable_ref(memory_ref) or not caller.may_reach(memory_ref):
         return None
     return Scope(caller.tenant, memory_ref)
+
+
+def require_reach(caller: Caller, drafts: Iterable[Draft]) -> None:
+    """Forbidden when the key is bound to other memories than a write names."""
+    if not all(caller.may_reach(draft.memory_ref) for draft in drafts):
+        raise Forbidden("The API key is bound to other memories.")

@@ -31,6 +31,19 @@ def door(tenant: Tenant) -> Iterator[httpx.Client]:
         yield opened
 
 
+@pytest.fixture
+def foreseen(running_product: Product) -> Iterator[None]:
+    """Fails when the shim logs an error that nobody foresaw."""
+    log = Folder(running_product.data_dir).log("shim")
+    size = log.stat().st_size
+    yield
+    with log.open("rb") as written:
+        written.seek(size)
+        told = written.read().decode(errors="replace")
+    assert "unforeseen" not in told, told
+    assert "Traceback" not in told, told
+
+
 @pytest.fixture(scope="session")
 def shim(running_product: Product) -> Iterator[Callable[..., str]]:
     """Starts one more shim on the product's stores, with settings of one's own; its URL."""

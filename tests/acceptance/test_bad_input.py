@@ -51,7 +51,7 @@ UNREADABLE_BYTES = [b"%ff", b"%00", b"%C2%9F", b"%ed%a0%80", b"%2e%2e", b"a%2F..
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(door: httpx.Client) -> Iterator[None]:
+def nothing_kept(door: httpx.Client, foreseen: None) -> Iterator[None]:
     """After every test the memory holds what is written then, and nothing else."""
     yield
     door.headers.pop("Content-Type", None)
