@@ -67,6 +67,11 @@ def _recount(options: argparse.Namespace) -> int:
         task = bar.add_task("recounting", total=recount.outstanding(parts()) or None)
         for done in recount.recount(parts(), everything=options.all):
             bar.advance(task, done)
+    if left := recount.outstanding(parts()):
+        sys.stderr.write(
+            f"{left} entries came from a worker that does not know every counter; run it again\n"
+        )
+        return 1
     recount.complete(options.owner_url)
     return 0
 

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from worker.parts import Parts
@@ -12,6 +13,9 @@ log = logging.getLogger(__name__)
 
 
 Stepper = Callable[[int, dict[str, Any], Parts], tuple[float, dict[str, Any] | None]]
+
+SILENCE = timedelta(seconds=60)
+"""After a job has not moved for so long, whoever ran it is taken for dead; a step takes seconds."""
 
 STEPPERS: dict[str, Stepper] = {"secret-sweep": resweep_step}
 
@@ -25,9 +29,9 @@ def run_jobs(tenant: int, parts: Parts) -> int:
 
 
 def _step(tenant: int, parts: Parts) -> bool:
-    """Runs the oldest open job that no other worker holds; False when there is none."""
-    with parts.ledger.transaction(tenant) as holding:
-        job = holding.run("next_job", of="upkeep").fetchone()
+    """Runs the oldest open job that no other worker runs; False when there is none."""
+    with parts.ledger.transaction(tenant) as filing:
+        job = filing.run("next_job", of="upkeep", silence=SILENCE).fetchone()
         if job is None:
             return False
     resume: dict[str, Any] | None = job["resume"]

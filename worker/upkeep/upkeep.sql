@@ -47,14 +47,18 @@ WHERE tenant_id = current_tenant() AND failed_at IS NOT NULL
 RETURNING seq
 
 -- name: next_job
-SELECT job_id, kind, params, resume FROM jobs
-WHERE tenant_id = current_tenant() AND status IN ('queued', 'running')
-ORDER BY created_at
-LIMIT 1
-FOR UPDATE SKIP LOCKED
+UPDATE jobs SET status = 'running', updated_at = clock_timestamp()
+WHERE tenant_id = current_tenant() AND job_id = (
+    SELECT job_id FROM jobs
+    WHERE tenant_id = current_tenant()
+      AND (status = 'queued' OR status = 'running' AND updated_at < clock_timestamp() - %(silence)s)
+    ORDER BY created_at
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED)
+RETURNING job_id, kind, resume
 
 -- name: advance_job
-UPDATE jobs SET status = 'running', progress = %(progress)s, resume = %(resume)s, updated_at = now()
+UPDATE jobs SET status = 'running', progress = %(progress)s, resume = %(resume)s, updated_at = clock_timestamp()
 WHERE tenant_id = current_tenant() AND job_id = %(job_id)s AND status IN ('queued', 'running')
 
 -- name: end_job
