@@ -1,0 +1,1 @@
+"""The measured claims, each one command, and the demo. Nothing here is installed."""
