@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -388,3 +388,49 @@ def test_reads_are_the_truth_after_anything(machine: type[Freshness]) -> None:
     )
     assert ANSWERS["head"] > 200, ANSWERS
     assert ANSWERS["window"] > 40, ANSWERS
+
+
+RACE = ("one", "one", "two", "two", "two", "remove", "rebuild", "flush", "lease", "lapse", "restart", "crash")
+
+
+def test_reads_are_the_truth_while_writers_race(machine: type[Freshness]) -> None:
+    """Two drains and a removal of one scope, step by step in any order, with losses and rebuilds."""
+
+    @settings(settings.get_profile("servers"), max_examples=60 * EFFORT)
+    @given(events=st.lists(st.sampled_from(RACE), min_size=4, max_size=14))
+    def race(events: list[str]) -> None:
+        playing = machine()
+        try:
+            playing.begin()
+            writers = []
+            for size in (2, 5):
+                playing.accept(0, [(None, [], size), (1, [-1], size)])
+                playing.begin_drain(True, 0)
+                writers.append(playing.drains[-1])
+            for event in events:
+                play(playing, writers, event)
+                playing.rig.run(playing.check(playing.memories[0]))
+        finally:
+            playing.teardown()
+
+    race()
+
+
+def play(playing: Freshness, writers: list[tuple[int, Drain]], event: str) -> None:
+    """One event of a race, where it can happen."""
+    if event in ("one", "two"):
+        writer = writers[event == "two"]
+        if writer in playing.drains:
+            playing.step_drain(playing.drains.index(writer))
+    elif event == "crash":
+        if playing.drains:
+            playing.crash_drain(0)
+    elif event == "remove":
+        if playing.removal is None:
+            playing.begin_removal(0, 3)
+        else:
+            playing.step_removal()
+    elif event == "rebuild":
+        playing.rebuild()
+    else:
+        playing.lose(0, event)
