@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 
 from api_shim.accept import Acceptor
+from api_shim.backlog import Backlog
 from api_shim.bell import Bell
 from api_shim.counting import Counting
 from api_shim.database import Database
@@ -57,6 +58,7 @@ def build(settings: ShimSettings) -> Parts:
         sealer=sealer,
         bell=bell,
         metrics=metrics,
+        backlog=Backlog(database, metrics),
         throttle=Throttle(settings.requests_per_minute),
     )
 

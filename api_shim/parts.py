@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from api_shim.accept import Acceptor
+from api_shim.backlog import Backlog
 from api_shim.bell import Bell
 from api_shim.database import Database
 from api_shim.keyring import Keyring
@@ -29,4 +30,5 @@ class Parts:
     sealer: Sealer
     bell: Bell
     metrics: Metrics
+    backlog: Backlog
     throttle: Throttle

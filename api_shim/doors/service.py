@@ -38,6 +38,7 @@ async def metrics(_: Request, parts: Parts) -> Response:
     """``GET /metrics``: Prometheus text, where the setting allows."""
     if not parts.settings.metrics:
         raise NotFound
+    await parts.backlog.refresh()
     return Response(parts.metrics.page(), media_type="text/plain; version=0.0.4")
 
 

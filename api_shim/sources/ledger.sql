@@ -103,6 +103,9 @@ SELECT tenant_name, hash, scopes, ref_glob FROM find_key(%(tenant)s, %(key_id)s)
 -- name: counters
 SELECT name FROM counters WHERE complete
 
+-- name: backlog
+SELECT waiting, failed, oldest_seconds FROM inbox_backlog()
+
 -- name: ping
 -- Whether row-level security fails to bind this role: by its attributes, or since it owns the tables.
 SELECT rolsuper OR rolbypassrls OR NOT coalesce(row_security_active(to_regclass('entries')), true) AS unsafe

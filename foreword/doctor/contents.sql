@@ -8,7 +8,7 @@ WHERE oid = 'entries'::regclass;
 -- name: inbox
 SELECT count(*) FILTER (WHERE failed_at IS NULL),
        count(*) FILTER (WHERE failed_at IS NOT NULL),
-       coalesce(extract(epoch FROM now() - min(accepted_at) FILTER (WHERE failed_at IS NULL)), 0)::float8
+       coalesce(extract(epoch FROM now() - min(arrived_at) FILTER (WHERE failed_at IS NULL)), 0)::float8
 FROM inbox;
 
 -- name: sizes

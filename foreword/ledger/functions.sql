@@ -34,6 +34,20 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
     SELECT t.tenant_id FROM tenants t ORDER BY t.tenant_id
 $$;
 
+-- How much is in the inbox, all tenants together. Gives away: two totals, and the age of the oldest that waits.
+CREATE OR REPLACE FUNCTION inbox_backlog()
+RETURNS TABLE (waiting bigint, failed bigint, oldest_seconds double precision)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+    SELECT (SELECT count(*) FROM inbox WHERE failed_at IS NULL),
+           (SELECT count(*) FROM inbox WHERE failed_at IS NOT NULL),
+           greatest(coalesce(extract(epoch FROM clock_timestamp() - min(first.arrived_at)), 0), 0)
+    FROM tenants t
+    CROSS JOIN LATERAL (
+        SELECT i.arrived_at FROM inbox i
+        WHERE i.tenant_id = t.tenant_id AND i.failed_at IS NULL
+        ORDER BY i.seq LIMIT 1) first
+$$;
+
 -- Accepts a batch whole: Drafts are in the inbox when this commits, or none is.
 -- A repeat of an id with the same digest returns the first receipt; with another digest the batch is refused
 -- with SQLSTATE FW409 and the index of the offender as its detail.

@@ -70,11 +70,13 @@ CREATE TABLE inbox (
     accepted_at  timestamptz NOT NULL,
     failed_at    timestamptz,
     reason       text,
+    arrived_at   timestamptz NOT NULL DEFAULT now(),  -- also of an import, whose accepted_at is its createdAt
     PRIMARY KEY (tenant_id, scope_id, seq),
     UNIQUE (tenant_id, scope_id, id),
     FOREIGN KEY (tenant_id, scope_id) REFERENCES scopes ON DELETE CASCADE
 );
 CREATE INDEX inbox_waiting ON inbox (tenant_id, seq) WHERE failed_at IS NULL;
+CREATE INDEX inbox_failed ON inbox (tenant_id, seq) WHERE failed_at IS NOT NULL;
 
 CREATE TABLE entries (
     tenant_id      integer NOT NULL,

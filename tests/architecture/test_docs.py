@@ -12,7 +12,7 @@ import yaml
 
 from api_shim.doors.errors import STATUSES
 from api_shim.doors.routes import ROUTES
-from api_shim.metrics import Metrics
+from api_shim.metrics import Inbox, Metrics
 from api_shim.settings import ShimSettings
 from foreword import errors, keys
 from foreword.cli.root import root
@@ -143,6 +143,7 @@ def samples() -> set[str]:
     metrics.request("/healthz", 200, 0.001)
     metrics.read("head")
     metrics.accepted(1)
+    metrics.inbox(Inbox(waiting=1, failed=0, oldest_seconds=1.0))
     return set(re.findall(r"^(foreword_\w+)", metrics.page().decode(), re.MULTILINE))
 
 

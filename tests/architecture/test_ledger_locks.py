@@ -27,7 +27,7 @@ TABLES = (
 )
 SHARED_INDEXES = {"counters_pkey", "counters_name_key", "migrations_pkey", "tenants_name_key"}
 """Indexes that lead with no tenant: of tables without tenants, and of the name a tenant is found by."""
-DEFINERS = {"find_key", "tenants_with_work", "all_tenants"}
+DEFINERS = {"find_key", "tenants_with_work", "all_tenants", "inbox_backlog"}
 
 FILL = """
     INSERT INTO scopes (tenant_id, memory_ref) VALUES (%(t)s, 'lock/ref');
