@@ -181,6 +181,7 @@ def test_real_answers_are_described(document: dict[str, Any], tenant: Tenant, do
         told("GET", f"{host}/{WHOLE['id']}", 200, f"{host}/{{memoryId}}", params=asked | options)
     told("GET", f"/v1/memory/receipts/{WHOLE['id']}", 200, "/v1/memory/receipts/{id}", params=asked)
     told("GET", "/v1/memory/stats", 200, params=asked)
+    told("GET", "/v1/memory/stats", 200, params={"memoryRef": "never written"})
     told("GET", "/v1/memory/events", 200, params=asked)
     secret = told(
         "PUT", "/v1/secrets/s", 204, "/v1/secrets/{secretId}", json={"value": "zebra quartz meadow"}
