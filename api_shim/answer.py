@@ -35,7 +35,7 @@ def listing(scope: Scope, filters: str, page: Page) -> Answer:
         b',"entries":[',
         page.entries,
         b'],"budget":',
-        compact(page.report.to_wire()),
+        page.report.to_json(),
     ]
     if page.resume is not None:
         cursor = Cursor(before=page.resume, remaining=page.report.next_remaining)

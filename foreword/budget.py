@@ -11,7 +11,7 @@ Nothing here cuts an entry or changes the order, and nothing here does I/O. What
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from foreword.errors import Field, ValidationError
 
@@ -205,25 +205,19 @@ class Report:
     smallest_omitted: int | None
     next_remaining: int
 
-    def to_wire(self) -> dict[str, Any]:
-        """The report's wire form; ``tokenBudget`` and ``smallestOmitted`` only where there is one."""
-        wire: dict[str, Any] = {"counter": self.counter}
-        if self.budget is not None:
-            wire["tokenBudget"] = self.budget
+    def to_json(self) -> bytes:
+        """The report on the wire; ``tokenBudget`` and ``smallestOmitted`` only where there is one.
+
+        Written by hand because every read writes one: a third of a generic encoder's time.
+        """
         omitted = self.omitted
-        wire |= {
-            "used": self.used,
-            "returned": self.returned,
-            "omitted": {
-                "oversize": omitted.oversize,
-                "budget": omitted.budget,
-                "limit": omitted.limit,
-                "similarity": omitted.similarity,
-            },
-        }
-        if self.smallest_omitted is not None:
-            wire["smallestOmitted"] = self.smallest_omitted
-        return wire
+        budget = "" if self.budget is None else f'"tokenBudget":{self.budget},'
+        smallest = "" if self.smallest_omitted is None else f',"smallestOmitted":{self.smallest_omitted}'
+        return (
+            f'{{"counter":"{self.counter}",{budget}"used":{self.used},"returned":{self.returned},'
+            f'"omitted":{{"oversize":{omitted.oversize},"budget":{omitted.budget},'
+            f'"limit":{omitted.limit},"similarity":{omitted.similarity}}}{smallest}}}'
+        ).encode()
 
 
 def report(

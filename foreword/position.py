@@ -9,6 +9,7 @@ import binascii
 import hashlib
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from foreword.errors import ValidationError
@@ -54,6 +55,7 @@ def read_cursor(scope: Scope, filters: str, token: str) -> Cursor:
     return Cursor(before, remaining)
 
 
+@lru_cache(maxsize=4096)
 def _tag(scope: Scope, filters: str) -> bytes:
     text = f"{scope.tenant}\x00{scope.memory_ref}\x00{filters}"
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
