@@ -55,11 +55,15 @@ WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s AND r.id = ANY (
 
 -- name: export
 SELECT e.*
-FROM scopes s JOIN entries e USING (tenant_id, scope_id)
-WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s AND e.seq > %(behind)s
-  AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
+FROM scopes s
+CROSS JOIN LATERAL (
+    SELECT * FROM entries
+    WHERE tenant_id = s.tenant_id AND scope_id = s.scope_id AND seq > %(behind)s
+      AND NOT superseded AND (expires_at IS NULL OR expires_at > %(now)s)
+    ORDER BY seq
+    LIMIT %(limit)s) e
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 ORDER BY e.seq
-LIMIT %(limit)s
 
 -- name: stats
 SELECT count_live(s.scope_id, NULL, NULL, %(now)s) AS entries,
@@ -85,10 +89,14 @@ WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 
 -- name: events
 SELECT v.event_seq, v.type, v.ids, v.at
-FROM scopes s JOIN events v USING (tenant_id, scope_id)
-WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s AND v.event_seq > %(behind)s
+FROM scopes s
+CROSS JOIN LATERAL (
+    SELECT * FROM events
+    WHERE tenant_id = s.tenant_id AND scope_id = s.scope_id AND event_seq > %(behind)s
+    ORDER BY event_seq
+    LIMIT %(limit)s) v
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 ORDER BY v.event_seq
-LIMIT %(limit)s
 
 -- name: job
 SELECT job_id, status, progress, error FROM jobs

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -402,6 +402,12 @@ def test_reads_are_the_truth_while_writers_race(machine: type[Freshness]) -> Non
 
     @settings(settings.get_profile("servers"), max_examples=80 * EFFORT)
     @given(events=st.lists(st.sampled_from(RACE), min_size=5, max_size=15))
+    @example(["one", "one", "two", "one", "two"])
+    @example(["one", "one", "two", "lapse", "one", "two"])
+    @example(["one", "one", "two", "lease", "rebuild", "one", "two", "two"])
+    @example(["one", "one", "remove", "one", "remove", "rebuild", "remove"])
+    @example(["one", "one", "two", "two", "two", "one", "rebuild"])
+    @example(["one", "one", "restart", "two", "two", "two", "one", "rebuild"])
     def race(events: list[str]) -> None:
         playing = machine()
         try:

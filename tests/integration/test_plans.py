@@ -37,6 +37,8 @@ FILL = """
     INSERT INTO inbox (tenant_id, scope_id, seq, id, sealed, accepted_at, failed_at)
         SELECT {t}, scope_id, {n} + i, 'w' || i, '', now(), CASE WHEN i <= {n} - 500 THEN now() END
         FROM scopes, generate_series(1, {n}) i WHERE tenant_id = {t} AND memory_ref = 'big';
+    INSERT INTO events (tenant_id, scope_id, type, ids)
+        SELECT tenant_id, scope_id, 'memory.written', ARRAY[id] FROM entries WHERE tenant_id = {t};
     INSERT INTO api_keys (tenant_id, key_id, hash, scopes)
         SELECT {t}, lpad(to_hex(i), 8, '0'), '', '{{read}}' FROM generate_series(1, 20000) i
 """
@@ -69,6 +71,8 @@ SHIM = [
     ("is_pending", {"seq": 59_000}, "inbox_pkey|inbox_waiting", 50),
     ("receipt", {"id": "e777"}, "receipts_pkey", 20),
     ("statuses", {"ids": ["e1", "e2", "e59999"]}, "receipts_pkey", 50),
+    ("events", {"behind": 0, "limit": 100}, "events_pkey", 300),
+    ("events", {"behind": 900, "limit": 100}, "events_pkey", 300),
     ("export", {"behind": 0, "limit": 500}, "entries_recency", 2_000),
     ("export", {"behind": 59_000, "limit": 500}, "entries_recency|entries_kind", 2_000),
 ]

@@ -1,4 +1,4 @@
-"""The packed head: it answers as the law does, or hands on, and is valid for one server run and for its time."""
+"""The packed head: it answers as the law does or hands on, and holds for one server run and for its time."""
 
 from typing import Any
 
