@@ -40,9 +40,9 @@ class Reader:
     async def list(self, scope: Scope, options: ReadOptions, *, reachable: bool) -> Answer:
         """The answer of a list (RFC 0113: whole entries, never over the budget)."""
         ask = options.ask()
+        await self.counting.require(options.counter)
         if not reachable:
             return listing(scope, options.filters, empty(ask))
-        await self.counting.require(options.counter)
         if options.after is not None:
             await self.wait_until_filed(scope, options.after, _PATIENCE)
         return listing(scope, options.filters, await self._find(scope, options, ask, now_ms()))

@@ -93,9 +93,11 @@ def test_a_counter_is_added_while_reads_go_on(
     for name in counters.COUNTERS:
         if name != new_counter:
             rig.run(gate.require(name))
-    with pytest.raises(Unavailable) as refused:
-        rig.run(gate.require(new_counter))
-    assert refused.value.retry_after >= 1
+    asked = options.ReadOptions(memory_ref=scope.memory_ref, counter=new_counter)
+    for reachable in (True, False):
+        with pytest.raises(Unavailable) as refused:
+            rig.run(rig.reader.list(scope, asked, reachable=reachable))
+        assert refused.value.retry_after >= 1
 
     assert recount.outstanding(parts) == 30
     cut_short = recount.recount(parts)
@@ -111,6 +113,8 @@ def test_a_counter_is_added_while_reads_go_on(
     assert recount.outstanding(parts) == 0
     recount.complete(rig.services.owner_url)
     rig.run(gate.require(new_counter))
+    answer = rig.run(rig.reader.list(scope, asked, reachable=True))
+    assert b'"counter":"words","used":99' in answer.body
     rebuild(scope, rig.ledger, parts.hot_view, instant.now_ms())
     _agree(rig, scope, 33, ordinals=range(5))
     by_words = rig.from_ledger(scope, everything(counter="words", ordinal=4, budget=7), instant.now_ms())
