@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from api_shim.database import Database
+from api_shim.database import WRITE_S, Database, patient
 from api_shim.metrics import Metrics
 from api_shim.read import Reader
 from foreword.digest import digest
@@ -60,6 +60,7 @@ class Acceptor:
     metrics: Metrics
     announce: Callable[[int], None]
 
+    @patient(WRITE_S)
     async def accept(self, tenant: int, drafts: Sequence[Draft]) -> list[Receipt]:
         """Receipts once all Drafts are committed, or Conflict and nothing is (``details.index``)."""
         named = [draft if draft.id else draft.with_id(uuid7()) for draft in drafts]

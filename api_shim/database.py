@@ -1,8 +1,10 @@
 """The ledger as the shim reaches it: one tenant a transaction, one round trip where the statements allow."""
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import psycopg
 from psycopg.rows import dict_row
@@ -14,10 +16,47 @@ from foreword.errors import Unavailable
 Connection = psycopg.AsyncConnection[dict[str, Any]]
 Rows = list[dict[str, Any]]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LOOK_UP_S, READ_S, WRITE_S = 2.0, 10.0, 18.0
+"""How long a hung ledger is waited for; a write longer than the ledger lets one statement run."""
+
 
 def named(file: str, name: str) -> bytes:
     """A named query of ``sources`` or ``sinks``."""
     return resources.queries(f"api_shim.{file}", "ledger.sql")[name].encode()
+
+
+def patient(seconds: float) -> Callable[[Callable[P, Awaitable[T]]], Callable[P, Awaitable[T]]]:
+    """Makes a call on the ledger raise Unavailable when it is not done after so many seconds.
+
+    A server that hangs answers no cancellation either, so the call is left to itself: it ends when the server
+    goes on or the connection breaks, as if its answer had been lost on the way to the client.
+    """
+
+    def decorate(call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+        @wraps(call)
+        async def bounded(*args: P.args, **kwargs: P.kwargs) -> T:
+            task = asyncio.ensure_future(call(*args, **kwargs))
+            try:
+                await asyncio.wait({task}, timeout=seconds)
+            finally:
+                if not task.done():
+                    task.add_done_callback(_disregard)
+            if not task.done():
+                raise Unavailable("The ledger does not answer.")
+            return task.result()
+
+        return bounded
+
+    return decorate
+
+
+def _disregard(task: "asyncio.Future[Any]") -> None:
+    """Whoever asked has been told already."""
+    if not task.cancelled():
+        task.exception()
 
 
 class Database:
@@ -29,9 +68,16 @@ class Database:
             min_size=1,
             max_size=size,
             timeout=2,
-            reconnect_timeout=30,
+            reconnect_timeout=2,  # then demand tries again, at once and not after a backoff
             check=AsyncConnectionPool.check_connection,
-            kwargs={"row_factory": dict_row, "application_name": "foreword shim", "connect_timeout": 3},
+            kwargs={
+                "row_factory": dict_row,
+                "application_name": "foreword shim",
+                "connect_timeout": 3,
+                "keepalives_idle": 10,
+                "keepalives_interval": 5,
+                "keepalives_count": 3,
+            },
             open=False,
         )
 
@@ -43,6 +89,7 @@ class Database:
         """Closes every connection."""
         await self._pool.close()
 
+    @patient(READ_S)
     async def read(self, tenant: int, name: str, params: Mapping[str, object]) -> Rows:
         """The rows of one query under one tenant, in one round trip."""
         async with self._connection() as conn, conn.pipeline():
@@ -51,6 +98,7 @@ class Database:
                 cursor = await conn.execute(named("sources", name), params, prepare=True)
             return await cursor.fetchall()
 
+    @patient(LOOK_UP_S)
     async def ask(self, name: str, params: Mapping[str, object] | None = None) -> Rows:
         """The rows of a query that needs no tenant."""
         async with self._connection() as conn:

@@ -72,12 +72,15 @@ class Keyring:
         known = self._known.get(presented)
         if known is not None and now < known.due:
             return known.caller
+        if known is not None and now - known.verified > HONOURED_SECONDS:
+            known = None
+        if known is not None:  # one request asks anew; those that come meanwhile do not wait for it
+            self._known[presented] = replace(known, due=now + RETRY_SECONDS)
         try:
             caller = await self._look_up(presented)
         except Unavailable:
-            if known is None or now - known.verified > HONOURED_SECONDS:
+            if known is None:
                 raise
-            self._known[presented] = replace(known, due=now + RETRY_SECONDS)
             return known.caller
         if caller is None:
             self._known.pop(presented, None)

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from api_shim.database import Database
+from api_shim.database import WRITE_S, Database, patient
 from api_shim.read import Reader
 from api_shim.sources.hot import HotView
 from foreword.errors import NotFound
@@ -29,6 +29,7 @@ class Remover:
     reader: Reader
     rebuild: Callable[[Scope], None]
 
+    @patient(WRITE_S)
     async def remove(self, scope: Scope, entry_id: str) -> None:
         """Removes one entry, or a Draft not yet filed; NotFound when there is none.
 
@@ -45,6 +46,7 @@ class Remover:
         if outcome == "gone":
             raise NotFound
 
+    @patient(WRITE_S)
     async def forget(self, scope: Scope, tag: str | None, before: int | None) -> int:
         """Removes what has the tag and was created before the instant (ms); how many are gone.
 

@@ -5,6 +5,7 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api_shim.database import WRITE_S, patient
 from api_shim.doors.body import JSON, parse_json, read_bytes
 from api_shim.doors.request import options, path_id
 from api_shim.keyring import Caller
@@ -16,6 +17,7 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 SHORTEST, LONGEST = 8, 4096
 
 
+@patient(WRITE_S)
 async def put_secret(request: Request, caller: Caller, parts: Parts) -> Response:
     """``PUT /v1/secrets/{secretId}``: later writes are redacted; a job sweeps what is already filed."""
     given = options(request)
@@ -32,6 +34,7 @@ async def put_secret(request: Request, caller: Caller, parts: Parts) -> Response
     return Response(status_code=204, headers={"Location": f"/v1/memory/jobs/{rows[0]['job_id']}"})
 
 
+@patient(WRITE_S)
 async def delete_secret(request: Request, caller: Caller, parts: Parts) -> Response:
     """``DELETE /v1/secrets/{secretId}``: later writes are not redacted by it; what is redacted stays so."""
     options(request).close()

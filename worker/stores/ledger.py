@@ -233,7 +233,15 @@ def open_pool(database_url: str, *, size: int) -> "ConnectionPool[Connection]":
         min_size=1,
         max_size=size,
         timeout=5,
-        kwargs={"row_factory": dict_row, "application_name": "foreword worker", "connect_timeout": 5},
+        reconnect_timeout=5,  # then demand tries again, at once and not after a backoff of minutes
+        kwargs={
+            "row_factory": dict_row,
+            "application_name": "foreword worker",
+            "connect_timeout": 5,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+        },
         check=ConnectionPool.check_connection,
         open=True,
     )
