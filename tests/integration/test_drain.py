@@ -113,6 +113,18 @@ def test_poison_fails_alone_and_is_kept(
     assert retry(parts) == (0, 0)
 
 
+def test_what_cannot_be_counted_fails_alone(rig: Rig, tenant: int, parts: Parts) -> None:
+    """A text that a tokenizer would choke on is set aside, and the rest of its batch is filed."""
+    scope = rig.scope(tenant)
+    rig.accept(
+        tenant, [draft(scope, "before"), draft(scope, "blank", "a" + " " * 900_000), draft(scope, "after")]
+    )
+    assert drain(tenant, parts) == 3
+    assert shown(rig, scope) == ["after", "before"]
+    assert "cannot count" in str(_reason(rig, scope, "blank"))
+    rig.run(rig.remover.remove(scope, "blank"))
+
+
 def test_a_whole_batch_of_poison_leaves_the_view_alone(
     rig: Rig, tenant: int, parts: Parts, owner: psycopg.Connection[Any]
 ) -> None:

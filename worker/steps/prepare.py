@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from foreword.draft import Draft
 from foreword.entry import Entry
-from foreword.errors import SealError
+from foreword.errors import CounterUnavailable, SealError
 from foreword.instant import to_wire
 from foreword.render import render_row
 from foreword.seal import Opener
@@ -35,14 +35,32 @@ def prepare(rows: Sequence[Claimed], opener: Opener, redactor: Redactor) -> Prep
             failures.append(Failure(claimed=row, reason=error.message))
         except (ValueError, TypeError, KeyError):
             failures.append(Failure(claimed=row, reason="The Draft is not one this version can read."))
-    drafts = [draft for _, draft in kept]
-    costs = count([draft.content for draft in drafts])
+    try:
+        return Prepared([row for row, _ in kept], _counted(kept), failures)
+    except CounterUnavailable:
+        return _counted_apart(kept, failures)
+
+
+def _counted_apart(kept: Sequence[tuple[Claimed, Draft]], failures: list[Failure]) -> Prepared:
+    """One by one, since a text that cannot be counted fails alone too."""
+    rows: list[Claimed] = []
+    entries: list[Entry] = []
+    for row, draft in kept:
+        try:
+            entries += _counted([(row, draft)])
+            rows.append(row)
+        except CounterUnavailable as error:
+            failures.append(Failure(claimed=row, reason=error.message))
+    return Prepared(rows, entries, failures)
+
+
+def _counted(kept: Sequence[tuple[Claimed, Draft]]) -> list[Entry]:
+    costs = count([draft.content for _, draft in kept])
     row_costs = count([rendered(row.id, draft, row.accepted_at) for row, draft in kept])
-    entries = [
+    return [
         _entry(row, draft, cost, row_cost)
         for (row, draft), cost, row_cost in zip(kept, costs, row_costs, strict=True)
     ]
-    return Prepared([row for row, _ in kept], entries, failures)
 
 
 def rendered(entry_id: str, draft: Draft, created_at: int) -> str:
