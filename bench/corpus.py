@@ -49,12 +49,12 @@ class Filling:
 def fill(owner_url: str, tenant: int, memory_ref: str, fillings: Sequence[Filling]) -> None:
     """Puts entries with exact costs into the ledger by one statement a filling, as no client could.
 
-    Constraints between tables are not checked: a million rows would otherwise take minutes.
+    Constraints between tables are not checked: a million rows would otherwise take minutes. The commit waits
+    for the disk, else VACUUM could not mark these rows as visible to all.
     """
     named = queries("bench", "filling.sql")
     with psycopg.connect(owner_url, autocommit=True) as conn:
         conn.execute("SET session_replication_role = replica")
-        conn.execute("SET synchronous_commit = off")
         for filling in fillings:
             pool = json.dumps(list(_counted(filling.pool)))
             given = {"tenant": tenant, "ref": memory_ref, "pool": pool, "number": filling.number}
