@@ -1,5 +1,6 @@
 """The supervisor: starts children and waits for them, restarts those that die, stops all in order."""
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -41,13 +42,15 @@ class _Watched:
 class Supervisor:
     """Watches children until a stop is asked.
 
-    ``output`` is told of deaths and returns; ``changed`` is called whenever a restarted child serves again.
+    ``output`` is told of deaths and returns; ``changed`` is called whenever a restarted child serves again,
+    and once more in the next round when it fails with OSError: a full disk stops no supervision.
     """
 
     signals: StopSignals
     output: Callable[[str], None]
     changed: Callable[[], None] = lambda: None
     _watched: list[_Watched] = field(default_factory=list)
+    _untold: bool = False
 
     def pids(self) -> dict[str, list[int]]:
         """Pids by role, in the order of the names."""
@@ -93,7 +96,7 @@ class Supervisor:
             now = time.monotonic()
             for child in children:
                 if not child.wait_stopped(now + child.spec.grace):
-                    self.output(f"{child.spec.name} did not stop in {child.spec.grace:g} s and was killed.")
+                    self._say(f"{child.spec.name} did not stop in {child.spec.grace:g} s and was killed.")
         self._watched.clear()
 
     def look_after(self) -> bool:
@@ -102,9 +105,25 @@ class Supervisor:
         for watched in self._watched:
             self._look_after_one(watched)
         ready = [watched.child.pid for watched in self._watched if watched.was_ready]
-        if set(ready) - set(before):
-            self.changed()
-        return len(ready) == len(self._watched)
+        self._untold = self._untold or bool(set(ready) - set(before))
+        if self._untold:
+            with contextlib.suppress(OSError):
+                self.changed()
+                self._untold = False
+        return len(ready) == len(self._watched) and not self._untold
+
+    def _start(self, watched: _Watched) -> None:
+        try:
+            watched.child.start()
+        except OSError as error:
+            delay = watched.bury(time.monotonic())
+            name = watched.child.spec.name
+            self._say(f"{name} cannot be started ({error.strerror}); it is tried again in {delay:g} s.")
+
+    def _say(self, line: str) -> None:
+        """What nobody can be told, because the terminal is a file on a full disk, is not said."""
+        with contextlib.suppress(OSError):
+            self.output(line)
 
     def _look_after_one(self, watched: _Watched) -> None:
         now = time.monotonic()
@@ -112,14 +131,14 @@ class Supervisor:
         if watched.due is not None:
             if now >= watched.due:
                 watched.due = None
-                child.start()
+                self._start(watched)
         elif not child.alive():
             delay = watched.bury(now)
-            self.output(f"{child.spec.name} died; it is started again in {delay:g} s.")
+            self._say(f"{child.spec.name} died; it is started again in {delay:g} s.")
         elif not watched.was_ready and child.check_ready():
             watched.was_ready = True
             if watched.deaths:
-                self.output(f"{child.spec.name} is back.")
+                self._say(f"{child.spec.name} is back.")
 
 
 def _obituary(child: Child) -> str:
