@@ -393,7 +393,7 @@ def test_reads_are_the_truth_after_anything(machine: type[Freshness]) -> None:
 RACE = (
     *("one", "two") * 5,
     *("remove", "rebuild") * 2,
-    *("flush", "lease", "lapse", "restart", "crash"),
+    *("flush", "lease", "order", "rows", "lapse", "restart", "crash"),
 )
 
 
@@ -403,6 +403,8 @@ def test_reads_are_the_truth_while_writers_race(machine: type[Freshness]) -> Non
     @settings(settings.get_profile("servers"), max_examples=80 * EFFORT)
     @given(events=st.lists(st.sampled_from(RACE), min_size=5, max_size=15))
     @example(["one", "one", "two", "one", "two"])
+    @example(["one", "one", "crash", "lapse", "two", "two", "two"])
+    @example(["rebuild", "order", "one", "one", "one", "rows", "two", "two", "two"])
     @example(["one", "one", "two", "lapse", "one", "two"])
     @example(["one", "one", "two", "lease", "rebuild", "one", "two", "two"])
     @example(["one", "one", "remove", "one", "remove", "rebuild", "remove"])
