@@ -61,8 +61,11 @@ class Acceptor:
     announce: Callable[[int], None]
 
     @patient(WRITE_S)
-    async def accept(self, tenant: int, drafts: Sequence[Draft]) -> list[Receipt]:
-        """Receipts once all Drafts are committed, or Conflict and nothing is (``details.index``)."""
+    async def accept(self, tenant: int, drafts: Sequence[Draft], *, revive: bool = False) -> list[Receipt]:
+        """Receipts once all Drafts are committed, or Conflict and nothing is (``details.index``).
+
+        ``revive`` also takes ids that were removed: a restore means to have them back.
+        """
         named = [draft if draft.id else draft.with_id(uuid7()) for draft in drafts]
         if len(named) <= _INLINE:
             rows = self._pack(tenant, named)
@@ -70,6 +73,8 @@ class Acceptor:
             rows = await asyncio.to_thread(self._pack, tenant, named)
         try:
             async with self.database.transaction(tenant) as transaction:
+                if revive:
+                    await transaction.run("revive", {"refs": rows["refs"], "ids": rows["ids"]})
                 found = await transaction.run("accept", rows)
         except psycopg.OperationalError as error:
             index = int(error.diag.message_detail or 0)

@@ -88,7 +88,7 @@ async def import_entries(request: Request, caller: Caller, parts: Parts) -> Resp
     numbers, drafts = await apart(raw, lambda: given.finish(lambda: _parse_lines(raw, parts)))
     require_reach(caller, drafts)
     try:
-        receipts = await parts.acceptor.accept(caller.tenant, drafts)
+        receipts = await parts.acceptor.accept(caller.tenant, drafts, revive=True)
     except Conflict as error:
         index = (error.details or {}).get("index", 0)
         raise Conflict(details={"line": numbers[index], "field": "id"}) from error

@@ -3,6 +3,13 @@ SELECT index, seq, created_at FROM accept_drafts(
     %(refs)s::text[], %(ids)s::text[], %(digests)s::bytea[], %(sealed)s::bytea[], %(created)s::timestamptz[])
 ORDER BY index
 
+-- name: revive
+DELETE FROM receipts r
+USING scopes s, unnest(%(refs)s::text[], %(ids)s::text[]) AS given (ref, id)
+WHERE s.tenant_id = current_tenant() AND s.memory_ref = given.ref
+  AND r.tenant_id = s.tenant_id AND r.scope_id = s.scope_id AND r.id = given.id AND r.removed_at IS NOT NULL
+RETURNING r.id
+
 -- name: remove
 SELECT remove_entry(%(ref)s, %(id)s) AS outcome
 

@@ -25,7 +25,7 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO foreword_shim, foreword_worke
 GRANT SELECT ON counters, tenants, scopes, receipts, inbox, entries, entry_tags, secrets, jobs, events
     TO foreword_shim;
 GRANT INSERT ON scopes, receipts, inbox, secrets, jobs TO foreword_shim;
-GRANT DELETE ON inbox, entries, secrets TO foreword_shim;
+GRANT DELETE ON inbox, entries, receipts, secrets TO foreword_shim;
 GRANT UPDATE (version, active) ON scopes TO foreword_shim;
 GRANT UPDATE (removed_at) ON receipts TO foreword_shim;
 GRANT UPDATE (secrets_version) ON tenants TO foreword_shim;

@@ -58,6 +58,16 @@ def test_many_pages_come_back_the_same(tenant: Tenant, door: httpx.Client) -> No
         assert export(other, "a") == lines
 
 
+def test_a_forgotten_memory_is_restored_by_its_export(door: httpx.Client) -> None:
+    """Ids that were removed are taken for a late write, but an import brings them back."""
+    filed_all(door, "a", *(f"entry {n}" for n in range(3)))
+    lines = export(door, "a")
+    assert door.delete("/v1/memory", params={"memoryRef": "a"}).json() == {"removed": 3}
+    assert contents(door, "a") == []
+    assert taken(door, "a", lines) == 3
+    assert export(door, "a") == lines
+
+
 def test_an_import_can_be_repeated(tenant: Tenant, door: httpx.Client) -> None:
     """The same lines again change nothing; another body under a taken id is a 409 that names the line."""
     filed_all(door, "a", "one", "two")
