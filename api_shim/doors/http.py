@@ -1,4 +1,4 @@
-"""The app: the table of routes, over built parts."""
+"""The app: the table of routes and the page for people, over built parts."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -7,6 +7,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from api_shim.doors.errors import no_method, no_route
+from api_shim.doors.inspect import PAGE
 from api_shim.doors.routes import ROUTES
 from api_shim.parts import Parts
 
@@ -16,7 +17,7 @@ Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 def make_app(parts: Parts, lifespan: Lifespan) -> Starlette:
     """The app over built parts."""
     app = Starlette(
-        routes=[Route(door.path, door.endpoint(parts), methods=[door.method]) for door in ROUTES],
+        routes=[Route(door.path, door.endpoint(parts), methods=[door.method]) for door in (*ROUTES, *PAGE)],
         exception_handlers={404: no_route, 405: no_method},
         lifespan=lifespan,
     )
