@@ -98,6 +98,19 @@ class Database:
                 cursor = await conn.execute(named("sources", name), params, prepare=True)
             return await cursor.fetchall()
 
+    @patient(READ_S)
+    async def search(
+        self, tenant: int, query: bytes, params: Mapping[str, object], *, local: Mapping[str, str] | None = None
+    ) -> Rows:
+        """The rows of a composed query under one tenant; ``local`` are settings of this transaction alone."""
+        async with self._connection() as conn, conn.pipeline():
+            async with conn.transaction():
+                await conn.execute(named("sources", "begin"), {"tenant": tenant})
+                for name, value in (local or {}).items():
+                    await conn.execute("SELECT set_config(%s, %s, true)", (name, value))
+                cursor = await conn.execute(query, params, prepare=True)
+            return await cursor.fetchall()
+
     @patient(LOOK_UP_S)
     async def ask(self, name: str, params: Mapping[str, object] | None = None) -> Rows:
         """The rows of a query that needs no tenant."""

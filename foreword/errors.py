@@ -12,6 +12,7 @@
     ├── TokenBudgetExceeded     token_budget_exceeded
     ├── RateLimited             rate_limited            carries ``retry_after`` seconds
     ├── Unavailable             unavailable             a part we stand on is away; carries ``retry_after``
+    ├── EmbedderUnavailable     embedder_unavailable    no vector can be made now
     ├── CounterUnavailable      counter_unavailable     a counter cannot count exactly, so it does not count
     ├── SealError               seal_error              a sealed Draft cannot be opened
     ├── ServerError             internal_error          raised by clients for an answer of status 5xx
@@ -142,6 +143,12 @@ class CounterUnavailable(ForewordError):
     """This counter cannot count exactly here."""
 
     code = "counter_unavailable"
+
+
+class EmbedderUnavailable(ForewordError):
+    """No vector can be made now."""
+
+    code = "embedder_unavailable"
 
 
 class SealError(ForewordError):

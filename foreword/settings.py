@@ -1,11 +1,13 @@
-"""Settings that every process shares; each side adds its own. All are environment variables ``FOREWORD_*``."""
+"""Settings that every process shares; each side adds its own. All are named ``FOREWORD_*`` outside."""
 
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from foreword.draft import Limits
+from foreword.embedders import make_embedder
+from foreword.embedding import Embedder
 from foreword.errors import ConfigurationError
 
 
@@ -24,6 +26,29 @@ class StoreSettings(BaseSettings):
     max_tags: int = Field(default=64, ge=0, description="Tags of one entry")
     max_tag_chars: int = Field(default=256, ge=1, description="Characters of one tag")
     max_metadata_bytes: int = Field(default=16 * 1024, ge=2, description="Metadata of one entry, JSON bytes")
+
+    embedder: Literal["minilm", "openai", "hashing", "none"] = Field(
+        default="minilm", description="What makes vectors: minilm (offline), openai (a server), none"
+    )
+    embedder_url: str = Field(default="", description="Base URL of an OpenAI-compatible server, with /v1")
+    embedder_api_key: SecretStr = Field(default=SecretStr(""), description="Key for that server")
+    embedder_model: str = Field(default="", description="Model to ask that server for")
+    embedder_dimension: int = Field(default=0, ge=0, le=4000, description="Dimensions of that model")
+    embedder_timeout: float = Field(default=10.0, gt=0, description="Seconds one call to it may take")
+    exact_rows: int = Field(
+        default=20_000, ge=1, description="Vectors of a scope that are searched exactly; beyond, by graph"
+    )
+
+    def make_embedder(self) -> Embedder | None:
+        """The embedder these settings name; None when there is none."""
+        return make_embedder(
+            self.embedder,
+            url=self.embedder_url,
+            api_key=self.embedder_api_key.get_secret_value(),
+            model=self.embedder_model,
+            dimension=self.embedder_dimension,
+            timeout=self.embedder_timeout,
+        )
 
     def limits(self) -> Limits:
         """Limits of one Draft."""

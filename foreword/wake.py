@@ -11,10 +11,13 @@ from celery import Celery
 from foreword.keys import BROKER_PREFIX
 
 QUEUE: Final = "foreword.drain"
+EMBED_QUEUE: Final = "foreword.embed"
+"""Its own queue and process, so that an embedder that hangs stops no write."""
 
 TaskName = Literal[
     "foreword.accept",
     "foreword.drain",
+    "foreword.embed",
     "foreword.expire",
     "foreword.jobs",
     "foreword.rebuild",
@@ -50,7 +53,7 @@ def send(app: Celery, task: TaskName, args: tuple[object, ...], *, expires: floa
     app.send_task(
         task,
         args=args,
-        queue=QUEUE,
+        queue=EMBED_QUEUE if task == "foreword.embed" else QUEUE,
         ignore_result=True,
         expires=expires,
         argsrepr="(...)",

@@ -1,4 +1,4 @@
-"""``python -m worker run | beat | recount | retry``."""
+"""``python -m worker run | embed | beat | recount | reembed | retry``."""
 
 import argparse
 import os
@@ -7,6 +7,7 @@ import sys
 from rich.progress import Progress
 
 from foreword.errors import ForewordError
+from foreword.wake import EMBED_QUEUE, QUEUE
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -14,6 +15,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m worker", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("run", help="file Drafts until stopped")
+    verbs.add_parser("embed", help="make vectors until stopped")
+    verbs.add_parser("reembed", help="make every vector anew with the configured model, then let it serve")
     verbs.add_parser("beat", help="send the scheduled wake-ups until stopped")
     verbs.add_parser("retry", help="give failed Drafts another try")
     recount = verbs.add_parser("recount", help="bring stored costs up to the counters of this version")
@@ -33,10 +36,33 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(_: argparse.Namespace) -> int:
+    return _work(QUEUE)
+
+
+def _embed(_: argparse.Namespace) -> int:
+    return _work(EMBED_QUEUE)
+
+
+def _work(queue: str) -> int:
     from worker.celery import app
 
     alone = ["--pool=solo", "--without-mingle", "--without-gossip", "--without-heartbeat"]
-    app.start(["--quiet", "worker", *alone, "-l", "WARNING"])
+    app.start(["--quiet", "worker", *alone, "-l", "WARNING", "-Q", queue])
+    return 0
+
+
+def _reembed(_: argparse.Namespace) -> int:
+    from worker.celery import embed_parts
+    from worker.upkeep.reembed import reembed, total
+
+    parts = embed_parts()
+    if parts is None:
+        sys.stderr.write("FOREWORD_EMBEDDER is none: there is nothing to embed with.\n")
+        return 2
+    with Progress() as bar:
+        task = bar.add_task("embedding", total=total(parts) or None)
+        for done in reembed(parts):
+            bar.advance(task, done)
     return 0
 
 
@@ -76,7 +102,14 @@ def _recount(options: argparse.Namespace) -> int:
     return 0
 
 
-_VERBS = {"run": _run, "beat": _beat, "retry": _retry, "recount": _recount}
+_VERBS = {
+    "run": _run,
+    "embed": _embed,
+    "beat": _beat,
+    "reembed": _reembed,
+    "retry": _retry,
+    "recount": _recount,
+}
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -5,12 +5,22 @@ import redis
 from foreword.counters import COUNTERS, counter
 from foreword.errors import ConfigurationError
 from foreword.seal import Opener, Sealer, public_key
+from worker.embed import EmbedParts, register
 from worker.parts import Parts
 from worker.settings import WorkerSettings
 from worker.steps.redaction import Redactor
 from worker.steps.redactors import Redactors
 from worker.stores.hot_view import HotView
 from worker.stores.ledger import Ledger, open_pool
+
+
+def build_embedding(settings: WorkerSettings) -> EmbedParts | None:
+    """What the embedding process stands on; None when there is no embedder."""
+    embedder = settings.make_embedder()
+    if embedder is None:
+        return None
+    ledger = Ledger(open_pool(settings.database_url.get_secret_value(), size=2))
+    return register(ledger, embedder, settings.exact_rows)
 
 
 def build(settings: WorkerSettings) -> Parts:

@@ -2,12 +2,14 @@
 
 import logging
 from functools import cache
+from typing import Any
 
 from celery import Celery, signals
 
 from foreword.settings import load
-from foreword.wake import TaskName, celery_app
-from worker.bootstrap import build
+from foreword.wake import EMBED_QUEUE, TaskName, celery_app
+from worker.bootstrap import build, build_embedding
+from worker.embed import EmbedParts
 from worker.intake.tasks import register
 from worker.parts import Parts
 from worker.settings import WorkerSettings
@@ -28,6 +30,7 @@ def make_app(settings: WorkerSettings) -> Celery:
         beat_schedule={
             "sweep": _beat("foreword.sweep", settings.sweep_seconds),
             "expire": _beat("foreword.expire", settings.expire_seconds),
+            "embed": _beat("foreword.embed", settings.embed_seconds),
         },
     )
     return made
@@ -53,9 +56,18 @@ def parts() -> Parts:
     return build(settings)
 
 
-register(app, parts)
+@cache
+def embed_parts() -> EmbedParts | None:
+    """The embedding process's parts; only that process loads a model."""
+    return build_embedding(settings)
 
 
-@signals.worker_init.connect  # type: ignore[untyped-decorator]
-def _open_parts(**_: object) -> None:
-    parts()
+register(app, parts, embed_parts)
+
+
+@signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]
+def _open_parts(instance: Any, **_: object) -> None:
+    if EMBED_QUEUE in instance.app.amqp.queues.consume_from:
+        embed_parts()
+    else:
+        parts()

@@ -22,5 +22,6 @@ class WorkerSettings(StoreSettings):
     )
     sweep_seconds: float = Field(default=2.0, gt=0, description="How often beat looks for unannounced work")
     expire_seconds: float = Field(default=60.0, gt=0, description="How often expired rows are purged")
+    embed_seconds: float = Field(default=5.0, gt=0, description="How often beat looks for unembedded entries")
     receipt_days: int = Field(default=7, ge=1, description="Days a removed id stays taken")
     event_days: int = Field(default=30, ge=1, description="Days an event is kept")

@@ -54,6 +54,7 @@ def apply(conn: psycopg.Connection, *, from_schema: bool = True) -> list[str]:
     for name in missing:
         conn.execute("INSERT INTO migrations (name) VALUES (%s)", (name,))
     _run(conn, text(_PACKAGE, "functions.sql"))
+    _run(conn, text(_PACKAGE, "relevance.sql"))
     _run(conn, text(_PACKAGE, "roles.sql"))
     return missing
 

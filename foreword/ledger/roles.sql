@@ -36,3 +36,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON scopes, receipts, inbox, entries, entry_
     events TO foreword_worker;
 GRANT UPDATE (secrets_version) ON tenants TO foreword_worker;  -- what a lock in share mode needs
 GRANT UPDATE (complete) ON counters TO foreword_worker;
+
+GRANT SELECT ON embedding_models, vectors, postings TO foreword_shim;
+GRANT SELECT, UPDATE, INSERT, DELETE ON vectors, unembedded, postings TO foreword_worker;
+GRANT SELECT ON embedding_models TO foreword_worker;
+GRANT DELETE ON postings TO foreword_shim;  -- a removal takes them along
+GRANT UPDATE (documents, terms) ON scopes TO foreword_shim;

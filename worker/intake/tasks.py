@@ -7,7 +7,8 @@ from celery import Celery, Task
 
 from foreword.errors import ForewordError, Unavailable
 from foreword.scope import Scope
-from foreword.wake import QUEUE, TaskName
+from foreword.wake import EMBED_QUEUE, QUEUE, TaskName, send
+from worker.embed import EmbedParts, embed, embed_all
 from worker.intake.accept import accept
 from worker.parts import Parts
 from worker.stores.rebuild import rebuild
@@ -21,15 +22,18 @@ log = logging.getLogger(__name__)
 _PATIENCE = 5
 """Seconds before a message whose work needs a part that is away is tried again."""
 
+_STALE = 30.0
+"""Seconds after which an embedding's wake-up is dropped: beat will have sent another."""
 
 Body = Callable[..., object]
 
 
-def register(app: Celery, parts: Callable[[], Parts]) -> None:
-    """Gives the app its tasks. ``parts`` is called when a task runs, in the process that runs it."""
+def register(app: Celery, parts: Callable[[], Parts], embed_parts: Callable[[], EmbedParts | None]) -> None:
+    """Gives the app its tasks. ``parts`` are called when a task runs, in the process that runs it."""
     bodies: dict[TaskName, Body] = {
-        "foreword.accept": lambda sealed: _accept(sealed, parts()),
-        "foreword.drain": lambda tenant: drain(tenant, parts()),
+        "foreword.accept": lambda sealed: _accept(app, sealed, parts()),
+        "foreword.drain": lambda tenant: _drain(app, tenant, parts()),
+        "foreword.embed": lambda *tenants: _embed(tenants, embed_parts()),
         "foreword.expire": lambda: expire(parts()),
         "foreword.jobs": lambda tenant: run_jobs(tenant, parts()),
         "foreword.rebuild": lambda tenant, memory_ref: _rebuild(Scope(tenant, memory_ref), parts()),
@@ -40,7 +44,7 @@ def register(app: Celery, parts: Callable[[], Parts]) -> None:
             _shell(name, body),
             name=name,
             bind=True,
-            queue=QUEUE,
+            queue=EMBED_QUEUE if name == "foreword.embed" else QUEUE,
             max_retries=None,
             acks_late=True,
             ignore_result=True,
@@ -64,10 +68,24 @@ def _shell(name: TaskName, body: Body) -> Callable[..., None]:
     return run
 
 
-def _accept(sealed: str, parts: Parts) -> None:
+def _accept(app: Celery, sealed: str, parts: Parts) -> None:
     tenant = accept(sealed, parts)
     if tenant is not None:
-        drain(tenant, parts)
+        _drain(app, tenant, parts)
+
+
+def _drain(app: Celery, tenant: int, parts: Parts) -> None:
+    if drain(tenant, parts):
+        send(app, "foreword.embed", (tenant,), expires=_STALE)
+
+
+def _embed(tenants: tuple[int, ...], parts: EmbedParts | None) -> None:
+    if parts is None:
+        return
+    if not tenants:
+        embed_all(parts)
+    for tenant in tenants:
+        embed(tenant, parts)
 
 
 def _rebuild(scope: Scope, parts: Parts) -> None:

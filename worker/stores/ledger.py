@@ -191,8 +191,8 @@ class Filing:
         return found
 
     def run(self, name: str, /, *, of: str = "ledger", **params: object) -> psycopg.Cursor[dict[str, Any]]:
-        """Runs a named query of ``ledger.sql``, or of the upkeep's file."""
-        package = "worker.stores" if of == "ledger" else "worker.upkeep"
+        """Runs a named query of this package's files, or of the upkeep's."""
+        package = "worker.upkeep" if of == "upkeep" else "worker.stores"
         query = resources.queries(package, f"{of}.sql")[name]
         return self._conn.execute(query.encode(), params, prepare=True)
 
@@ -210,6 +210,10 @@ class Ledger:
             filing = Filing(conn, tenant)
             filing.run("begin", tenant=tenant)
             yield filing
+
+    def query(self, file: str, name: str) -> bytes:
+        """A named query of this package."""
+        return resources.queries("worker.stores", f"{file}.sql")[name].encode()
 
     def across_tenants(self, name: str) -> list[dict[str, Any]]:
         """Rows of an upkeep query that the ledger answers without a tenant."""

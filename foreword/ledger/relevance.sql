@@ -1,0 +1,245 @@
+-- Terms of a text: English words by stem, without stop words, and CJK runs as pairs of characters. Rows and
+-- queries go through this one function.
+CREATE OR REPLACE FUNCTION lexemes(p_text text)
+RETURNS TABLE (term text, tf integer)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT left(w.lexeme, 128), cardinality(w.positions)
+    FROM unnest(to_tsvector('pg_catalog.english',
+         regexp_replace(p_text, '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+', ' ', 'g'))) AS w
+    UNION ALL
+    SELECT substr(run.m[1], i, 2), count(*)::integer
+    FROM regexp_matches(p_text, '([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+)', 'g') AS run (m),
+         generate_series(1, greatest(char_length(run.m[1]) - 1, 1)) AS i
+    GROUP BY 1
+$$;
+
+-- What of an entry is searched as words: its content without the speaker's name in front of it.
+CREATE OR REPLACE FUNCTION body_of(p_content text, p_speaker text)
+RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN p_speaker IS NOT NULL AND starts_with(p_content, p_speaker || ': ')
+           THEN substr(p_content, char_length(p_speaker) + 3) ELSE p_content END
+$$;
+
+-- Postings of an entry, its speaker's name under '@'.
+CREATE OR REPLACE FUNCTION postings_of(p_content text, p_speaker text)
+RETURNS TABLE (term text, tf integer)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT l.term, max(l.tf) FROM lexemes(body_of(p_content, p_speaker)) l GROUP BY l.term
+    UNION ALL
+    SELECT '@' || p_speaker, 1 WHERE p_speaker IS NOT NULL
+$$;
+
+-- Keeps postings, vectors and the embedding queue true to entries, whoever changes them.
+CREATE OR REPLACE FUNCTION index_entries()
+RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        PERFORM add_to_indexes(array_agg(f.seq), f.tenant_id, f.scope_id)
+        FROM fresh f WHERE NOT f.superseded GROUP BY f.tenant_id, f.scope_id;
+    ELSIF TG_OP = 'DELETE' THEN
+        PERFORM drop_postings(g.tenant_id, g.scope_id, g.seq, g.content, g.speaker)
+        FROM gone g WHERE NOT g.superseded;
+    ELSE
+        UPDATE vectors v SET costs = f.costs
+        FROM fresh f JOIN gone g USING (tenant_id, scope_id, id)
+        WHERE v.tenant_id = f.tenant_id AND v.scope_id = f.scope_id AND v.id = f.id
+          AND f.costs <> g.costs AND f.content = g.content;
+        PERFORM drop_postings(g.tenant_id, g.scope_id, g.seq, g.content, g.speaker)
+        FROM gone g JOIN fresh f USING (tenant_id, scope_id, id)
+        WHERE NOT g.superseded
+          AND (f.superseded OR f.content <> g.content OR f.speaker IS DISTINCT FROM g.speaker);
+        DELETE FROM vectors v USING gone g, fresh f
+        WHERE v.tenant_id = g.tenant_id AND v.scope_id = g.scope_id AND v.id = g.id
+          AND f.tenant_id = g.tenant_id AND f.scope_id = g.scope_id AND f.id = g.id
+          AND (f.superseded OR f.content <> g.content OR f.speaker IS DISTINCT FROM g.speaker);
+        DELETE FROM unembedded u USING fresh f
+        WHERE u.tenant_id = f.tenant_id AND u.scope_id = f.scope_id AND u.id = f.id AND f.superseded;
+        PERFORM add_to_indexes(array_agg(f.seq), f.tenant_id, f.scope_id)
+        FROM fresh f JOIN gone g USING (tenant_id, scope_id, id)
+        WHERE NOT f.superseded AND (f.content <> g.content OR f.speaker IS DISTINCT FROM g.speaker)
+        GROUP BY f.tenant_id, f.scope_id;
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION add_to_indexes(p_seqs bigint[], p_tenant integer, p_scope bigint)
+RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_documents bigint;
+    v_terms bigint;
+BEGIN
+    WITH wanted AS MATERIALIZED (
+        SELECT e.id, e.seq, p.term, p.tf,
+               sum(p.tf) FILTER (WHERE NOT starts_with(p.term, '@')) OVER (PARTITION BY e.seq) AS length
+        FROM entries e, postings_of(e.content, e.speaker) p
+        WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND e.seq = ANY (p_seqs) AND NOT e.superseded
+    ), kept AS (
+        INSERT INTO postings (tenant_id, scope_id, term, seq, tf, length)
+        SELECT p_tenant, p_scope, term, seq, least(tf, 32767), coalesce(length, 0) FROM wanted
+        ON CONFLICT DO NOTHING
+    )
+    SELECT count(DISTINCT seq), coalesce(sum(tf) FILTER (WHERE NOT starts_with(term, '@')), 0)
+    INTO v_documents, v_terms FROM wanted;
+    INSERT INTO unembedded (tenant_id, scope_id, id, model_id)
+    SELECT p_tenant, p_scope, e.id, m.model_id
+    FROM entries e, embedding_models m
+    WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND e.seq = ANY (p_seqs) AND NOT e.superseded
+      AND m.state <> 'retired'
+    ON CONFLICT DO NOTHING;
+    UPDATE scopes SET documents = documents + v_documents, terms = terms + v_terms
+    WHERE tenant_id = p_tenant AND scope_id = p_scope;
+END $$;
+
+CREATE OR REPLACE FUNCTION drop_postings(
+    p_tenant integer, p_scope bigint, p_seq bigint, p_content text, p_speaker text
+)
+RETURNS void
+LANGUAGE sql AS $$
+    WITH gone AS (
+        DELETE FROM postings p USING postings_of(p_content, p_speaker) t
+        WHERE p.tenant_id = p_tenant AND p.scope_id = p_scope AND p.term = t.term AND p.seq = p_seq
+        RETURNING p.term, p.tf
+    )
+    UPDATE scopes SET documents = documents - 1,
+           terms = terms - (SELECT coalesce(sum(tf), 0) FROM gone WHERE NOT starts_with(term, '@'))
+    WHERE tenant_id = p_tenant AND scope_id = p_scope AND EXISTS (SELECT FROM gone)
+$$;
+
+CREATE OR REPLACE FUNCTION number_turn()
+RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT coalesce(max(turn), 0) + 1 INTO NEW.turn FROM entries
+    WHERE tenant_id = NEW.tenant_id AND scope_id = NEW.scope_id AND conversation IS NOT DISTINCT FROM NEW.conversation;
+    RETURN NEW;
+END $$;
+
+CREATE OR REPLACE TRIGGER entries_turn BEFORE INSERT ON entries
+    FOR EACH ROW EXECUTE FUNCTION number_turn();
+CREATE OR REPLACE TRIGGER entries_added AFTER INSERT ON entries
+    REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION index_entries();
+CREATE OR REPLACE TRIGGER entries_changed AFTER UPDATE ON entries
+    REFERENCING OLD TABLE AS gone NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION index_entries();
+CREATE OR REPLACE TRIGGER entries_removed AFTER DELETE ON entries
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION index_entries();
+
+-- The budget law over costs in rank order (foreword.budget.walk is the same law). Positions start at 1.
+CREATE OR REPLACE FUNCTION cut_ranked(
+    p_costs integer[], p_budget bigint, p_limit integer, p_fit text, p_walk integer,
+    OUT kept integer[], OUT used bigint, OUT visited bigint, OUT oversize bigint, OUT ended text,
+    OUT smallest_omitted bigint
+)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    cost integer;
+BEGIN
+    kept := '{}'; used := 0; visited := 0; oversize := 0; ended := 'end';
+    FOREACH cost IN ARRAY coalesce(p_costs, '{}') LOOP
+        IF cardinality(kept) = p_limit THEN ended := 'limit'; EXIT; END IF;
+        IF p_fit = 'pack' AND p_budget IS NOT NULL AND visited = p_walk THEN ended := 'walk'; EXIT; END IF;
+        IF p_budget IS NULL OR used + cost <= p_budget THEN
+            kept := kept || (visited + 1)::integer;
+            used := used + cost;
+        ELSE
+            smallest_omitted := least(smallest_omitted, cost);
+            IF cost > p_budget THEN
+                oversize := oversize + 1;
+                IF p_fit = 'strict' THEN ended := 'budget'; visited := visited + 1; EXIT; END IF;
+            ELSIF p_fit <> 'pack' THEN
+                ended := 'budget'; EXIT;
+            END IF;
+        END IF;
+        visited := visited + 1;
+    END LOOP;
+END $$;
+
+-- Who speaks in a scope, by hopping over the index from name to name; at most 200.
+CREATE OR REPLACE FUNCTION speakers_of(p_scope bigint)
+RETURNS SETOF text
+LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE hop AS (
+        SELECT (SELECT min(p.term) FROM postings p WHERE p.tenant_id = current_tenant()
+                AND p.scope_id = p_scope AND p.term >= '@' AND p.term < 'A') AS term
+        UNION ALL
+        SELECT (SELECT min(p.term) FROM postings p WHERE p.tenant_id = current_tenant()
+                AND p.scope_id = p_scope AND p.term > hop.term AND p.term < 'A')
+        FROM hop WHERE hop.term IS NOT NULL
+    )
+    SELECT substr(term, 2) FROM hop WHERE term IS NOT NULL LIMIT 200
+$$;
+
+-- BM25 (k1 1.2, b .75, IDF of the scope) of the question's words over bodies. 'mass' is the question's whole
+-- IDF, unseen words counting as the rarest.
+CREATE OR REPLACE FUNCTION score_words(p_scope bigint, p_question text)
+RETURNS TABLE (seq bigint, score double precision, mass double precision)
+LANGUAGE sql STABLE AS $$
+    WITH words AS MATERIALIZED (
+        SELECT DISTINCT l.term FROM lexemes(p_question) l
+    ), size AS MATERIALIZED (
+        SELECT greatest(s.documents, 1)::double precision AS n,
+               greatest(s.terms::double precision / greatest(s.documents, 1), 1) AS average
+        FROM scopes s WHERE s.tenant_id = current_tenant() AND s.scope_id = p_scope
+    ), hits AS MATERIALIZED (
+        SELECT p.term, p.seq, p.tf, p.length
+        FROM words w JOIN postings p ON p.term = w.term
+        WHERE p.tenant_id = current_tenant() AND p.scope_id = p_scope
+    ), weights AS MATERIALIZED (
+        SELECT w.term, ln(1 + (size.n - count(h.seq) + 0.5) / (count(h.seq) + 0.5)) AS idf
+        FROM size, words w LEFT JOIN hits h USING (term) GROUP BY w.term, size.n
+    )
+    SELECT h.seq,
+           sum(x.idf * h.tf * 2.2 / (h.tf + 1.2 * (0.25 + 0.75 * h.length / size.average))),
+           (SELECT sum(idf) FROM weights)
+    FROM hits h JOIN weights x USING (term), size
+    GROUP BY h.seq
+$$;
+
+-- Registers an embedding model and queues every entry for it; its number. Runs as the definer, since it visits
+-- every tenant; gives away nothing.
+CREATE OR REPLACE FUNCTION register_model(p_name text, p_dimension integer)
+RETURNS smallint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+DECLARE
+    v_model smallint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('embedding_models'));
+    SELECT model_id INTO v_model FROM embedding_models WHERE name = p_name AND state <> 'retired';
+    IF FOUND THEN RETURN v_model; END IF;
+    INSERT INTO embedding_models (name, dimension, distance, state)
+    VALUES (p_name, p_dimension, 'cosine',
+            CASE WHEN EXISTS (SELECT FROM embedding_models WHERE state = 'serving')
+            THEN 'building' ELSE 'serving' END)
+    ON CONFLICT (name) DO UPDATE SET state = excluded.state
+    RETURNING model_id INTO v_model;
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS vectors_graph_%s ON vectors USING hnsw '
+        '((embedding::halfvec(%s)) halfvec_cosine_ops) WHERE in_graph AND model_id = %s',
+        v_model, p_dimension, v_model);
+    INSERT INTO unembedded (tenant_id, scope_id, id, model_id)
+    SELECT e.tenant_id, e.scope_id, e.id, v_model FROM entries e WHERE NOT e.superseded
+    ON CONFLICT DO NOTHING;
+    RETURN v_model;
+END $$;
+
+-- Lets a complete model serve in place of the one before, whose vectors go.
+CREATE OR REPLACE FUNCTION serve_model(p_model smallint)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('embedding_models'));
+    UPDATE embedding_models SET state = 'retired' WHERE state = 'serving' AND model_id <> p_model;
+    UPDATE embedding_models SET state = 'serving' WHERE model_id = p_model;
+    DELETE FROM vectors v USING embedding_models m WHERE m.model_id = v.model_id AND m.state = 'retired';
+    DELETE FROM unembedded u USING embedding_models m WHERE m.model_id = u.model_id AND m.state = 'retired';
+END $$;
+
+-- Tenants with entries that wait for a vector of this model, and how many. Gives away: counts.
+CREATE OR REPLACE FUNCTION tenants_unembedded(p_model smallint)
+RETURNS TABLE (tenant_id integer, waiting bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+    SELECT u.tenant_id, count(*) FROM unembedded u
+    WHERE u.model_id = p_model AND u.failures < 5 GROUP BY u.tenant_id ORDER BY u.tenant_id
+$$;

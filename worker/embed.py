@@ -1,0 +1,122 @@
+"""THE EMBEDDING. Entries that wait for a vector get one, in a process of their own.
+
+    waiting -> [model, outside any transaction] -> vectors in, queue rows out: one transaction
+
+No lock is held while the model works: an entry that was removed or rewritten meanwhile takes no vector.
+Vectors are made of redacted text, since entries hold no other.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foreword.embedding import Embedder, to_literal
+from foreword.errors import EmbedderUnavailable
+from worker.stores.ledger import Ledger
+
+log = logging.getLogger(__name__)
+
+_BATCH = 64
+_GRAPH_BATCH = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbedParts:
+    """What embedding stands on. ``model`` is the ledger's number of the embedder's model."""
+
+    ledger: Ledger
+    embedder: Embedder
+    model: int
+    exact_rows: int
+
+
+def register(ledger: Ledger, embedder: Embedder, exact_rows: int) -> EmbedParts:
+    """Parts for this embedder; its model is made known to the ledger and, being the first, serves."""
+    spec = embedder.spec
+    with ledger.connection() as conn:
+        query = ledger.query("vectors", "register")
+        row = conn.execute(query, {"name": spec.model, "dimension": spec.dimension}).fetchone()
+    if row is None:
+        raise EmbedderUnavailable("The ledger did not register the model.")
+    return EmbedParts(ledger=ledger, embedder=embedder, model=row["model_id"], exact_rows=exact_rows)
+
+
+def embed(tenant: int, parts: EmbedParts) -> int:
+    """Embeds what waits for a tenant; how many vectors were made. Raises EmbedderUnavailable."""
+    total = 0
+    while made := _batch(tenant, parts):
+        total += made
+    if total:
+        log.info("embedded %d entries of tenant %d", total, tenant)
+    _grow(tenant, parts)
+    return total
+
+
+def embed_all(parts: EmbedParts) -> int:
+    """Every tenant with waiting entries in turn."""
+    return sum(embed(row["tenant_id"], parts) for row in waiting(parts))
+
+
+def waiting(parts: EmbedParts) -> list[dict[str, Any]]:
+    """Tenants with waiting entries, and how many."""
+    with parts.ledger.connection() as conn:
+        return conn.execute(parts.ledger.query("vectors", "tenants"), {"model": parts.model}).fetchall()
+
+
+def _batch(tenant: int, parts: EmbedParts) -> int:
+    with parts.ledger.transaction(tenant) as filing:
+        rows = filing.run("waiting", of="vectors", model=parts.model, limit=_BATCH).fetchall()
+    if not rows:
+        return 0
+    try:
+        vectors = parts.embedder.embed([spoken(row["content"], row["speaker"]) for row in rows])
+    except EmbedderUnavailable:
+        _mark_failed(tenant, parts, rows)
+        raise
+    with parts.ledger.transaction(tenant) as filing:
+        filing.run(
+            "keep",
+            of="vectors",
+            model=parts.model,
+            scopes=[row["scope_id"] for row in rows],
+            ids=[row["id"] for row in rows],
+            marks=[row["mark"] for row in rows],
+            vectors=[to_literal(vector) for vector in vectors],
+        )
+    return len(rows)
+
+
+def spoken(content: str, speaker: str | None) -> str:
+    """What is embedded: the content with its speaker in front, whether or not the text says so itself."""
+    return content if speaker is None or content.startswith(f"{speaker}: ") else f"{speaker}: {content}"
+
+
+def _mark_failed(tenant: int, parts: EmbedParts, rows: Sequence[dict[str, Any]]) -> None:
+    """Only where a batch of one fails is it the entry's own fault; others go to the back of the queue."""
+    if len(rows) > 1:
+        return
+    with parts.ledger.transaction(tenant) as filing:
+        filing.run(
+            "failed",
+            of="vectors",
+            model=parts.model,
+            scopes=[row["scope_id"] for row in rows],
+            ids=[row["id"] for row in rows],
+        )
+
+
+def _grow(tenant: int, parts: EmbedParts) -> None:
+    """Moves the vectors of scopes that became too large for exact scans into the graph, in small steps."""
+    with parts.ledger.transaction(tenant) as filing:
+        outgrown = filing.run("outgrown", of="vectors", most=parts.exact_rows).fetchall()
+    for scope in outgrown:
+        moved = _GRAPH_BATCH
+        while moved == _GRAPH_BATCH:
+            with parts.ledger.transaction(tenant) as filing:
+                row = filing.run(
+                    "enter_graph", of="vectors", scope=scope["scope_id"], limit=_GRAPH_BATCH
+                ).fetchone()
+            moved = 0 if row is None else row["n"]
+        with parts.ledger.transaction(tenant) as filing:
+            filing.run("in_graph", of="vectors", scope=scope["scope_id"])

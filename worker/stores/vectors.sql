@@ -1,0 +1,62 @@
+-- name: register
+SELECT register_model(%(name)s, %(dimension)s) AS model_id
+
+-- name: state
+SELECT state, dimension FROM embedding_models WHERE model_id = %(model)s
+
+-- name: tenants
+SELECT tenant_id, waiting FROM tenants_unembedded(%(model)s)
+
+-- name: serve
+SELECT serve_model(%(model)s)
+
+-- name: waiting
+SELECT u.scope_id, u.id, e.content, e.speaker, md5(e.content) AS mark
+FROM unembedded u JOIN entries e USING (tenant_id, scope_id, id)
+WHERE u.tenant_id = current_tenant() AND u.model_id = %(model)s AND u.failures < 5
+ORDER BY u.failures, e.seq DESC
+LIMIT %(limit)s
+
+-- name: keep
+WITH given AS MATERIALIZED (
+    SELECT * FROM unnest(%(scopes)s::bigint[], %(ids)s::text[], %(marks)s::text[], %(vectors)s::text[])
+        AS g (scope_id, id, mark, embedding)
+), kept AS (
+    INSERT INTO vectors (tenant_id, scope_id, model_id, seq, id, expires_at, in_graph, costs, embedding)
+    SELECT e.tenant_id, e.scope_id, %(model)s, e.seq, e.id, e.expires_at, s.in_graph, e.costs,
+           g.embedding::halfvec
+    FROM given g
+    JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = g.scope_id AND e.id = g.id
+    JOIN scopes s ON s.tenant_id = e.tenant_id AND s.scope_id = e.scope_id
+    WHERE NOT e.superseded AND md5(e.content) = g.mark
+    ON CONFLICT (tenant_id, scope_id, model_id, seq) DO UPDATE
+        SET embedding = excluded.embedding, costs = excluded.costs
+    RETURNING scope_id, id
+)
+DELETE FROM unembedded u USING kept k
+WHERE u.tenant_id = current_tenant() AND u.scope_id = k.scope_id AND u.id = k.id AND u.model_id = %(model)s
+
+-- name: failed
+UPDATE unembedded SET failures = failures + 1
+WHERE tenant_id = current_tenant() AND model_id = %(model)s
+  AND (scope_id, id) IN (SELECT * FROM unnest(%(scopes)s::bigint[], %(ids)s::text[]))
+
+-- name: outgrown
+SELECT s.scope_id, s.memory_ref FROM scopes s
+WHERE s.tenant_id = current_tenant() AND NOT s.in_graph AND s.documents > %(most)s
+
+-- name: enter_graph
+WITH moved AS (
+    UPDATE vectors v SET in_graph = true
+    WHERE (v.tenant_id, v.scope_id, v.model_id, v.seq) IN (
+        SELECT tenant_id, scope_id, model_id, seq FROM vectors
+        WHERE tenant_id = current_tenant() AND scope_id = %(scope)s AND NOT in_graph
+        LIMIT %(limit)s)
+    RETURNING 1
+)
+SELECT count(*) AS n FROM moved
+
+-- name: in_graph
+UPDATE scopes SET in_graph = true
+WHERE tenant_id = current_tenant() AND scope_id = %(scope)s AND NOT EXISTS (
+    SELECT FROM vectors v WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND NOT v.in_graph)
