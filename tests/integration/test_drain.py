@@ -284,16 +284,18 @@ def test_many_hands_on_one_scope(rig: Rig, tenant: int, owner: psycopg.Connectio
                 until_done, lambda: rebuild(scope, rig.ledger, workers[1].hot_view, instant.now_ms())
             ),
         ]
-        for round_ in range(25):
-            names = [f"r{round_}-{n}" for n in range(6)]
-            rig.accept(
-                tenant,
-                [draft(scope, names[0], expires_at=soon), draft(scope, names[1], supersedes=(names[2],))]
-                + [draft(scope, name) for name in names[2:]],
-            )
-            rig.run(rig.remover.remove(scope, names[3]))
-            assert names[3] not in shown(rig, scope)
-        done.set()
+        try:
+            for round_ in range(25):
+                names = [f"r{round_}-{n}" for n in range(6)]
+                rig.accept(
+                    tenant,
+                    [draft(scope, names[0], expires_at=soon), draft(scope, names[1], supersedes=(names[2],))]
+                    + [draft(scope, name) for name in names[2:]],
+                )
+                rig.run(rig.remover.remove(scope, names[3]))
+                assert names[3] not in shown(rig, scope)
+        finally:
+            done.set()
         for hand in hands:
             hand.result(60)
     drain(tenant, workers[0])
