@@ -1,6 +1,6 @@
 """THE READ. The newest entries that fit, from counts that already exist.
 
-    options -> [counter complete?] -> [wait for a position] -> head | window | ledger -> join ready bytes -> answer
+    options -> [counter complete?] -> [wait for a position] -> head | window | ledger -> join bytes -> answer
 
 The hot view answers when it can vouch for the answer; otherwise the ledger gives the same one, and a rebuild
 is asked for. A foreign, malformed or unknown memoryRef is an empty memory.

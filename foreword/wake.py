@@ -30,7 +30,13 @@ def celery_app(name: str, broker_url: str, *, visibility_timeout: int | None = N
     app = Celery(name, broker=broker_url, set_as_current=False)
     options: dict[str, Any] = {}
     if broker_url.startswith(("redis", "rediss", "sentinel")):
-        options = {"global_keyprefix": BROKER_PREFIX, "socket_timeout": 30, "socket_connect_timeout": 3}
+        options = {
+            "global_keyprefix": BROKER_PREFIX,
+            "socket_timeout": 30,
+            "socket_connect_timeout": 3,
+            "unacked_restore_throttle": 1,  # what a dead worker held is looked for every 10 s, not 100
+            "unacked_mutex_expire": 30,
+        }
         if visibility_timeout is not None:
             options["visibility_timeout"] = visibility_timeout
     app.conf.update(
