@@ -100,7 +100,12 @@ class Database:
 
     @patient(READ_S)
     async def search(
-        self, tenant: int, query: bytes, params: Mapping[str, object], *, local: Mapping[str, str] | None = None
+        self,
+        tenant: int,
+        query: bytes,
+        params: Mapping[str, object],
+        *,
+        local: Mapping[str, str] | None = None,
     ) -> Rows:
         """The rows of a composed query under one tenant; ``local`` are settings of this transaction alone."""
         async with self._connection() as conn, conn.pipeline():

@@ -1,0 +1,157 @@
+"""THE SEARCH. The most relevant entries that fit, each mode by its own ranking and under its own name.
+
+    question -> vector (remembered) -> one leg, cut in the ledger            semantic, lexical, filter
+    question -> names, vector -> candidates -> fuse -> settle -> law          hybrid
+
+``semantic`` (and ``rank=relevance``) is raw cosine and nothing else: without an embedder it is refused, never
+replaced. ``hybrid`` goes on without its dense leg and says so in ``legs``.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from api_shim.database import Database
+from api_shim.filters import Filter
+from api_shim.question import Question, Questions
+from api_shim.ranking.candidate import Question as Asked
+from api_shim.ranking.names import named, without
+from api_shim.ranking.rank import Ranked, order, settle
+from api_shim.session import is_sent
+from api_shim.sources.candidates import contents, gather
+from api_shim.sources.ranked import Cut, Found, Shape, nearest, ranked, shape
+from foreword.budget import Report, report, walk
+from foreword.errors import Unavailable
+from foreword.instant import now_ms
+from foreword.scope import Scope
+
+Mode = Literal["semantic", "lexical", "hybrid", "filter"]
+MODES: Final[tuple[Mode, ...]] = ("semantic", "lexical", "hybrid", "filter")
+
+_READ_WHOLE: Final = 120
+_COMPARED: Final = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchAsk:
+    """A search once it is validated. ``floor`` is a raw cosine; ``exclude`` are ids not to send again."""
+
+    mode: Mode
+    cut: Cut
+    text: str = ""
+    floor: float = -1.0
+    chosen: Filter = field(default_factory=Filter)
+    rows: bool = False
+    exclude: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """Entries as ledger rows, best first; the report; which legs answered; whether the question was cut."""
+
+    rows: Sequence[dict[str, Any]]
+    report: Report
+    legs: tuple[str, ...]
+    is_cut: bool = False
+
+
+@dataclass(frozen=True)
+class Searcher:
+    """The search flow over the ledger."""
+
+    database: Database
+    questions: Questions
+
+    async def search(self, scope: Scope, ask: SearchAsk) -> Outcome:
+        """The outcome; Unavailable when the mode asked for cannot be had now."""
+        now = now_ms()
+        if ask.mode == "filter":
+            return _outcome(await ranked(self.database, scope, "filter", ask.cut, ask.chosen, now), "filter")
+        question = await self.questions.read(ask.text, dense=ask.mode != "lexical")
+        if ask.mode == "lexical":
+            found = await ranked(
+                self.database, scope, "lexical", ask.cut, ask.chosen, now, words=question.text
+            )
+            return _outcome(found, "lexical", question)
+        known = await shape(self.database, scope, self.questions.model, speakers=ask.mode == "hybrid")
+        if ask.mode == "semantic":
+            if question.vector is None or (known is not None and known.model is None):
+                raise Unavailable("Semantic search is not available: the embedder does not answer.")
+            if known is None:
+                return _outcome(_nothing(ask.cut), "semantic", question)
+            found = await nearest(
+                self.database,
+                scope,
+                known,
+                question.vector,
+                ask.floor,
+                ask.cut,
+                ask.chosen,
+                now,
+                self.questions.dimension,
+            )
+            return _outcome(found, "semantic", question)
+        if known is None:
+            return _outcome(_nothing(ask.cut), "lexical", question)
+        return await self._hybrid(scope, ask, known, question, now)
+
+    async def _hybrid(
+        self, scope: Scope, ask: SearchAsk, known: Shape, question: Question, now: int
+    ) -> Outcome:
+        vector = question.vector if known.model is not None else None
+        asked_of = named(question.text, known.speakers)
+        gathered = await gather(
+            self.database,
+            scope,
+            known,
+            words=without(question.text, asked_of),
+            vector=vector,
+            floor=ask.floor,
+            ordinal=ask.cut.ordinal,
+            chosen=ask.chosen,
+            now=now,
+            dimension=self.questions.dimension,
+        )
+        asked = Asked(text=question.text, mass=gathered.mass, speakers=asked_of)
+        best = order(asked, gathered.candidates)
+        best = [one for one in best if not is_sent(one.candidate.id, ask.exclude)]
+        top = best[:_READ_WHOLE]
+        positions = [one.candidate.seq for one in top]
+        rows = await contents(self.database, scope, known, positions, positions[:_COMPARED], now)
+        settled = settle(asked, [_with_content(one, rows) for one in top if one.candidate.seq in rows])
+        cost_of = gathered.row_costs if ask.rows else {one.candidate.seq: one.candidate.cost for one in top}
+        costs = [cost_of[one.candidate.seq] for one in settled.ranked]
+        selection = walk(costs, budget=ask.cut.budget, limit=ask.cut.limit, fit=ask.cut.fit)
+        kept = [
+            rows[one.candidate.seq] | {"score": one.score, "similarity": one.candidate.cosine}
+            for one in (settled.ranked[i] for i in selection.kept)
+        ]
+        told = report(
+            selection,
+            counter=ask.cut.counter,
+            budget=ask.cut.budget,
+            remaining=len(settled.ranked) + max(len(best) - _READ_WHOLE, 0),
+        )
+        legs = ("lexical",) if vector is None else ("semantic", "lexical")
+        return Outcome(rows=kept, report=told, legs=legs, is_cut=question.is_cut)
+
+
+def _with_content(one: Ranked, rows: dict[int, dict[str, Any]]) -> Ranked:
+    row = rows[one.candidate.seq]
+    vector = None if row["embedding"] is None else json.loads(row["embedding"])
+    return replace(one, candidate=replace(one.candidate, content=row["content"], vector=vector))
+
+
+def _nothing(cut: Cut) -> Found:
+    selection = walk((), budget=cut.budget, limit=cut.limit, fit=cut.fit)
+    return Found(rows=[], report=report(selection, counter=cut.counter, budget=cut.budget, remaining=0))
+
+
+def _outcome(found: Found, leg: str, question: Question | None = None) -> Outcome:
+    return Outcome(
+        rows=found.rows,
+        report=found.report,
+        legs=(leg,),
+        is_cut=question is not None and question.is_cut,
+    )

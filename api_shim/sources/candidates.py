@@ -1,0 +1,100 @@
+"""Candidates of the hybrid ranking: both legs' best, and in conversations what was said around them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from api_shim.database import Database, Rows
+from api_shim.filters import Filter
+from api_shim.ranking.candidate import Candidate
+from api_shim.sources.ranked import Shape, graph_pieces, graph_settings, query
+from foreword.instant import from_datetime, to_datetime
+from foreword.scope import Scope
+
+A_LEG: Final = 300
+AROUND: Final = 240
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gathered:
+    """Candidates, the IDF mass of the question's words, and each one's cost as a prompt row."""
+
+    candidates: list[Candidate]
+    mass: float
+    row_costs: dict[int, int]
+
+
+async def gather(
+    database: Database,
+    scope: Scope,
+    known: Shape,
+    *,
+    words: str,
+    vector: str | None,
+    floor: float,
+    ordinal: int,
+    chosen: Filter,
+    now: int,
+    dimension: int,
+) -> Gathered:
+    """One statement; ``floor`` decides who enters by likeness, and nobody else's similarity is hidden."""
+    composed = query(
+        "candidates",
+        filter=chosen.sql,
+        join=""
+        if chosen.is_open
+        else "JOIN entries e ON e.tenant_id = v.tenant_id AND e.scope_id = v.scope_id AND e.id = v.id",
+        in_graph="AND v.in_graph" if known.in_graph else "",
+        **(graph_pieces(known, dimension) if known.in_graph else _exact_pieces(known)),
+    )
+    params = {
+        "scope": known.scope_id,
+        "words": words,
+        "vector": vector,
+        "floor": floor,
+        "ordinal": ordinal,
+        "most": A_LEG,
+        "around": AROUND,
+        "now": to_datetime(now),
+    } | dict(chosen.params)
+    rows = await database.search(
+        scope.tenant, composed, params, local=graph_settings() if known.in_graph else None
+    )
+    return Gathered(
+        candidates=[_candidate(row) for row in rows],
+        mass=float(rows[0]["mass"] or 0) if rows else 0.0,
+        row_costs={row["seq"]: row["row_cost"] for row in rows},
+    )
+
+
+async def contents(
+    database: Database, scope: Scope, known: Shape, seqs: Sequence[int], compared: Sequence[int], now: int
+) -> dict[int, dict[str, Any]]:
+    """Whole rows by position, the vectors of ``compared`` with them."""
+    params = {
+        "scope": known.scope_id,
+        "model": known.model,
+        "seqs": list(seqs),
+        "compared": list(compared),
+        "now": to_datetime(now),
+    }
+    rows: Rows = await database.search(scope.tenant, query("contents"), params)
+    return {row["seq"]: row for row in rows}
+
+
+def _exact_pieces(known: Shape) -> dict[str, object]:
+    return {"vector": "v.embedding", "type": "halfvec", "model": known.model or 0}
+
+
+def _candidate(row: dict[str, Any]) -> Candidate:
+    return Candidate(
+        seq=row["seq"],
+        id=row["id"],
+        cosine=row["cosine"],
+        words=row["words"],
+        speaker=row["speaker"],
+        conversation=row["conversation"],
+        turn=row["turn"],
+        observed_at=from_datetime(row["observed_at"]),
+        cost=row["cost"],
+    )

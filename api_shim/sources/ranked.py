@@ -1,0 +1,173 @@
+"""Rankings from the ledger: one composed statement each, cut by the law from stored costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from api_shim.database import Database, Rows
+from api_shim.filters import Filter
+from foreword import resources
+from foreword.budget import WALK_LIMIT, Fit, Report, Selection, report
+from foreword.instant import to_datetime
+from foreword.scope import Scope
+
+MOST: Final = WALK_LIMIT + 1
+"""Rows a ranking offers to the law: no page holds or visits more."""
+GRAPH_FIRST: Final = 200
+"""Rows a graph is asked for at first; all of ``MOST`` only when the law wants more."""
+
+_GRAPH: Final = {
+    "hnsw.iterative_scan": "strict_order",
+    "hnsw.ef_search": "400",
+    "hnsw.max_scan_tuples": "200000",
+}
+_JOIN_ENTRIES: Final = (
+    "JOIN entries e ON e.tenant_id = v.tenant_id AND e.scope_id = v.scope_id AND e.id = v.id"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cut:
+    """What a ranked read may return, in one counter."""
+
+    counter: str
+    ordinal: int
+    budget: int | None
+    limit: int
+    fit: Fit = "prefix"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """What a search must know of a scope before it asks: numbers, size, and who speaks there."""
+
+    scope_id: int
+    in_graph: bool
+    model: int | None
+    speakers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """Kept rows, best first, and the report. ``rows`` hold every column, ``score`` and ``similarity``."""
+
+    rows: Rows
+    report: Report
+
+
+async def shape(database: Database, scope: Scope, model: str | None, *, speakers: bool) -> Shape | None:
+    """The shape of a scope; None when there is no such scope."""
+    params = {"ref": scope.memory_ref, "name": model, "speakers": speakers}
+    rows = await database.search(scope.tenant, query("shape"), params)
+    if not rows:
+        return None
+    row = rows[0]
+    return Shape(
+        scope_id=row["scope_id"],
+        in_graph=row["in_graph"],
+        model=row["model"],
+        speakers=tuple(row["speakers"]),
+    )
+
+
+def query(*names: str, **pieces: object) -> bytes:
+    """Named parts of ``search.sql`` joined, with the pieces put into their braces."""
+    parts = resources.queries("api_shim.sources", "search.sql")
+    return "\n".join(parts[name] for name in names).format(**pieces).encode()
+
+
+async def ranked(
+    database: Database, scope: Scope, leg: str, cut: Cut, chosen: Filter, now: int, **params: object
+) -> Found:
+    """A ``lexical`` or ``filter`` ranking, cut."""
+    composed = query("scope", leg, "cut", filter=chosen.sql)
+    given = _params(scope, cut, chosen, now) | params
+    return _found(await database.search(scope.tenant, composed, given), cut)
+
+
+async def nearest(
+    database: Database,
+    scope: Scope,
+    known: Shape,
+    vector: str,
+    floor: float,
+    cut: Cut,
+    chosen: Filter,
+    now: int,
+    dimension: int,
+) -> Found:
+    """The ranking by raw cosine, exact or by graph; rows below ``floor`` are not offered."""
+    params = _params(scope, cut, chosen, now) | {
+        "vector": vector,
+        "floor": floor,
+        "model": known.model,
+        "scope": known.scope_id,
+    }
+    join = "" if chosen.is_open else _JOIN_ENTRIES
+    if not known.in_graph:
+        composed = query("scope", "semantic_exact", "cut", join=join, filter=chosen.sql)
+        return _found(await database.search(scope.tenant, composed, params), cut)
+    composed = query(
+        "scope", "semantic_graph", "cut", join=join, filter=chosen.sql, **graph_pieces(known, dimension)
+    )
+    for most in (GRAPH_FIRST, MOST):
+        rows = await database.search(scope.tenant, composed, params | {"most": most}, local=_GRAPH)
+        found = _found(rows, cut)
+        if not rows or rows[0]["ended"] != "end" or rows[0]["visited"] < most:
+            break
+    return found
+
+
+def graph_pieces(known: Shape, dimension: int) -> dict[str, object]:
+    """What makes a statement one that the model's graph index can serve."""
+    return {
+        "vector": f"(v.embedding::halfvec({dimension}))",
+        "type": f"halfvec({dimension})",
+        "model": known.model if known.model is not None else 0,
+    }
+
+
+def graph_settings() -> Mapping[str, str]:
+    """Settings of a transaction that walks the graph until it has enough rows of the scope."""
+    return _GRAPH
+
+
+def _params(scope: Scope, cut: Cut, chosen: Filter, now: int) -> dict[str, Any]:
+    return {
+        "ref": scope.memory_ref,
+        "ordinal": cut.ordinal,
+        "budget": cut.budget,
+        "limit": cut.limit,
+        "fit": cut.fit,
+        "walk": WALK_LIMIT,
+        "most": MOST,
+        "now": to_datetime(now),
+    } | dict(chosen.params)
+
+
+def _found(rows: Rows, cut: Cut) -> Found:
+    if not rows:
+        empty = Selection(kept=(), used=0, visited=0, oversize=0, ended="end", smallest_omitted=None)
+        return Found(rows=[], report=report(empty, counter=cut.counter, budget=cut.budget, remaining=0))
+    first = rows[0]
+    kept = [row for row in rows if row["seq"] is not None]
+    offered, looked_at = int(first["offered"]), int(first["looked_at"])
+    ended = first["ended"]
+    if ended == "end" and first["visited"] < offered:
+        ended = "limit"  # the ranking itself stops at MOST rows
+    selection = Selection(
+        kept=tuple(range(len(kept))),
+        used=int(first["used"]),
+        visited=int(first["visited"]),
+        oversize=int(first["oversize"]),
+        ended="end" if first["visited"] >= offered else ended,
+        smallest_omitted=first["smallest_omitted"],
+    )
+    told = report(
+        selection,
+        counter=cut.counter,
+        budget=cut.budget,
+        remaining=looked_at,
+        similarity=looked_at - offered,
+    )
+    return Found(rows=kept, report=told)
