@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 from api_shim.filters import Filter, compile_filter
 from foreword.budget import HOST_CAP, MAX_BUDGET
 from foreword.errors import Field, ValidationError
-from foreword.scope import MAX_REF
 
 T = TypeVar("T")
 
@@ -110,6 +109,16 @@ class Asked:
             return frozenset()
         return frozenset(value)
 
+    def shares(self, refs: Sequence[str]) -> Mapping[str, float]:
+        """``shares``: fractions of the budget by ref, each 0..1 and together at most 1."""
+        value = self.body.get("shares", {})
+        known = isinstance(value, dict) and set(value) <= set(refs)
+        numbers = list(value.values()) if isinstance(value, dict) else []
+        if not known or not all(_is_share(n) for n in numbers) or sum(numbers) > 1.000001:
+            self.refuse("shares", "must give memoryRefs of this call fractions that sum to at most 1")
+            return {}
+        return {ref: float(share) for ref, share in value.items()}
+
     def filter(self) -> Filter:
         """``filter``, compiled."""
         try:
@@ -117,6 +126,10 @@ class Asked:
         except ValidationError as error:
             self.bad += error.fields
             return Filter()
+
+
+def _is_share(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and 0 <= value <= 1
 
 
 def _is_id(value: object) -> bool:

@@ -15,12 +15,16 @@ from api_shim.doors.http import make_app
 from api_shim.keyring import Keyring
 from api_shim.metrics import Metrics
 from api_shim.parts import Parts
+from api_shim.question import Questions
 from api_shim.read import Reader
+from api_shim.recall import Recaller
 from api_shim.remove import Remover
+from api_shim.search import Searcher
 from api_shim.settings import ShimSettings
 from api_shim.sources.hot import HotView
 from api_shim.throttle import Throttle
-from foreword.errors import ConfigurationError, Unavailable
+from foreword.embedding import Embedder
+from foreword.errors import ConfigurationError, EmbedderUnavailable, Unavailable
 from foreword.seal import Sealer
 
 log = logging.getLogger(__name__)
@@ -40,12 +44,17 @@ def build(settings: ShimSettings) -> Parts:
         metrics=metrics,
         rebuild=bell.cold,
     )
+    questions = Questions(_embedder(settings))
+    searcher = Searcher(database, questions)
     return Parts(
         settings=settings,
         database=database,
         hot_view=hot_view,
         keyring=Keyring(database),
         reader=reader,
+        questions=questions,
+        searcher=searcher,
+        recaller=Recaller(searcher),
         acceptor=Acceptor(
             database=database,
             reader=reader,
@@ -61,6 +70,15 @@ def build(settings: ShimSettings) -> Parts:
         backlog=Backlog(database, metrics),
         throttle=Throttle(settings.requests_per_minute),
     )
+
+
+def _embedder(settings: ShimSettings) -> Embedder | None:
+    """The embedder, or None where its model is not installed: recency never waits for relevance."""
+    try:
+        return settings.make_embedder()
+    except EmbedderUnavailable as error:
+        log.warning("relevance is off: %s", error.message)
+        return None
 
 
 def serve(settings: ShimSettings) -> Starlette:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from api_shim.filters import Filter, compile_filter
 from api_shim.given import Given
 from foreword.budget import FITS, Fit, page_limit
 from foreword.counters import COUNTERS
@@ -54,6 +55,15 @@ class ReadOptions:
     cursor: Cursor | None = None
     after: int | None = None
     all_fields: bool = False
+    rank: str = "recency"
+    question: str | None = None
+    floor: float | None = None
+
+    def chosen(self) -> Filter:
+        """Tag and kind as a filter."""
+        wanted = {"tags": self.tag, "kind": self.kind}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return compile_filter(given or None)
 
     @property
     def filters(self) -> str:
@@ -85,6 +95,7 @@ def read_options(pairs: Sequence[tuple[str, str]], tenant: int, default_counter:
     tag, kind = given.text("tag", MAX_TAG), given.choice("kind", KINDS, None)
     cursor, after = given.text("cursor", MAX_TOKEN), given.text("after", MAX_TOKEN)
     filters = _filters(tag, kind)
+    rank, question, floor = _ranking(given)
     options = ReadOptions(
         memory_ref=scope.memory_ref,
         counter=given.choice("tokenCounter", tuple(COUNTERS), default_counter),
@@ -96,8 +107,10 @@ def read_options(pairs: Sequence[tuple[str, str]], tenant: int, default_counter:
         cursor=None if cursor is None else given.take(partial(read_cursor, scope, filters, cursor)),
         after=None if after is None else given.take(partial(read_position, scope, after)),
         all_fields=given.choice("fields", FIELDS, None) is not None,
+        rank=rank,
+        question=question,
+        floor=floor,
     )
-    _refuse_ranking(given)
     given.close()
     return options
 
@@ -106,10 +119,16 @@ def _filters(tag: str | None, kind: str | None) -> str:
     return f"{tag or ''}\x00{kind or ''}"
 
 
-def _refuse_ranking(given: Given) -> None:
-    """Only recency is served here; what belongs to relevance is still checked."""
+def _ranking(given: Given) -> tuple[str, str | None, float | None]:
+    """What belongs to the order: relevance needs a query and has no cursor; recency ignores both."""
     rank = given.choice("rank", RANKS, "recency")
-    given.text("query", MAX_QUERY)
-    given.number("minSimilarity", least=-1, most=1)
+    question = given.text("query", MAX_QUERY)
+    floor = given.number("minSimilarity", least=-1, most=1)
     if rank == "relevance":
-        given.refuse("rank", "relevance is not available on this server")
+        if "query" not in given.values:
+            given.refuse("query", "is required for rank=relevance")
+        elif question is not None and not question.strip():
+            given.refuse("query", "must not be all blank")
+        if "cursor" in given.values:
+            given.refuse("cursor", "is for recency")
+    return rank, question, floor

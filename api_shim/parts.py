@@ -8,8 +8,11 @@ from api_shim.bell import Bell
 from api_shim.database import Database
 from api_shim.keyring import Keyring
 from api_shim.metrics import Metrics
+from api_shim.question import Questions
 from api_shim.read import Reader
+from api_shim.recall import Recaller
 from api_shim.remove import Remover
+from api_shim.search import Searcher
 from api_shim.settings import ShimSettings
 from api_shim.sources.hot import HotView
 from api_shim.throttle import Throttle
@@ -25,6 +28,9 @@ class Parts:
     hot_view: HotView
     keyring: Keyring
     reader: Reader
+    questions: Questions
+    searcher: Searcher
+    recaller: Recaller
     acceptor: Acceptor
     remover: Remover
     sealer: Sealer

@@ -14,7 +14,7 @@ MOST_CHARS: Final = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it is searched. ``vector`` is pgvector's literal; None when there is no embedder in time."""
+    """A question as it is searched. ``vector`` is pgvector's literal, None without an embedder in time."""
 
     text: str
     vector: str | None

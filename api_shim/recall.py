@@ -1,9 +1,9 @@
 """THE RECALL. A ready prompt block of what bears on a question, within the budget, frame included.
 
-    refs -> hybrid ranking of each, over row costs -> one ceiling, shares per ref, unused share rolls on -> block
+    refs -> hybrid ranking of each -> one ceiling, a share per ref, what is unused rolls on -> block
 
-Byte-stable: the same memory, question and options give the same block, whenever it is asked. ``session`` is a
-token the runtime carries, of the ids it has been sent; the server keeps none.
+Byte-stable: the same memory, question and options give the same block, whenever it is asked. ``session`` is
+a token the runtime carries, of the ids it has been sent; the server keeps none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from foreword.scope import Scope
 
 @dataclass(frozen=True, kw_only=True)
 class RecallAsk:
-    """A recall once it is validated. ``shares`` are fractions of the budget by ref; absent ones share alike."""
+    """A recall once it is validated. ``shares`` are fractions of the budget by ref, the rest alike."""
 
     search: SearchAsk
     format: BlockFormat
@@ -76,7 +76,10 @@ def _block(
     block = render([row_text(row) for row in ordered], selection, counter=cut.counter, frame=frame, more=more)
     ids = tuple(ordered[i]["id"] for i in selection.kept) if block.text else ()
     kept = selection if block.text else replace(selection, kept=(), used=0)
-    told = report(kept, counter=cut.counter, budget=cut.budget, remaining=len(ordered) + more)
+    below = sum(outcome.report.omitted.similarity for outcome in outcomes)
+    told = report(
+        kept, counter=cut.counter, budget=cut.budget, remaining=len(ordered) + more, similarity=below
+    )
     return Recalled(
         text=block.text,
         ids=ids,
@@ -94,12 +97,13 @@ def _shared(scopes: Sequence[Scope], outcomes: Sequence[Outcome], ask: RecallAsk
     """
     cut = ask.search.cut
     budget = cut.budget if cut.budget is not None else 0
-    weights = [ask.shares.get(scope.memory_ref, 1.0) for scope in scopes]
-    total = sum(weights) or 1.0
+    unnamed = [scope for scope in scopes if scope.memory_ref not in ask.shares]
+    left = max(1.0 - sum(ask.shares.values()), 0.0) / max(len(unnamed), 1)
+    weights = [ask.shares.get(scope.memory_ref, left) for scope in scopes]
     first: list[dict[str, Any]] = []
     rest: list[dict[str, Any]] = []
     for outcome, weight in zip(outcomes, weights, strict=True):
-        room = budget * weight / total
+        room = budget * weight
         for row in outcome.rows:
             cost = row["row_costs"][cut.ordinal]
             room -= cost

@@ -67,11 +67,14 @@ class Searcher:
         """The outcome; Unavailable when the mode asked for cannot be had now."""
         now = now_ms()
         if ask.mode == "filter":
-            return _outcome(await ranked(self.database, scope, "filter", ask.cut, ask.chosen, now), "filter")
+            return _outcome(
+                await ranked(self.database, scope, "filter", cut=ask.cut, chosen=ask.chosen, now=now),
+                "filter",
+            )
         question = await self.questions.read(ask.text, dense=ask.mode != "lexical")
         if ask.mode == "lexical":
             found = await ranked(
-                self.database, scope, "lexical", ask.cut, ask.chosen, now, words=question.text
+                self.database, scope, "lexical", cut=ask.cut, chosen=ask.chosen, now=now, words=question.text
             )
             return _outcome(found, "lexical", question)
         known = await shape(self.database, scope, self.questions.model, speakers=ask.mode == "hybrid")
@@ -84,12 +87,12 @@ class Searcher:
                 self.database,
                 scope,
                 known,
-                question.vector,
-                ask.floor,
-                ask.cut,
-                ask.chosen,
-                now,
-                self.questions.dimension,
+                cut=ask.cut,
+                vector=question.vector,
+                floor=ask.floor,
+                chosen=ask.chosen,
+                now=now,
+                dimension=self.questions.dimension,
             )
             return _outcome(found, "semantic", question)
         if known is None:
@@ -117,8 +120,11 @@ class Searcher:
         best = order(asked, gathered.candidates)
         best = [one for one in best if not is_sent(one.candidate.id, ask.exclude)]
         top = best[:_READ_WHOLE]
+        spent = len(gathered.candidates) - len(best)
         positions = [one.candidate.seq for one in top]
-        rows = await contents(self.database, scope, known, positions, positions[:_COMPARED], now)
+        rows = await contents(
+            self.database, scope, known, seqs=positions, compared=positions[:_COMPARED], now=now
+        )
         settled = settle(asked, [_with_content(one, rows) for one in top if one.candidate.seq in rows])
         cost_of = gathered.row_costs if ask.rows else {one.candidate.seq: one.candidate.cost for one in top}
         costs = [cost_of[one.candidate.seq] for one in settled.ranked]
@@ -131,7 +137,8 @@ class Searcher:
             selection,
             counter=ask.cut.counter,
             budget=ask.cut.budget,
-            remaining=len(settled.ranked) + max(len(best) - _READ_WHOLE, 0),
+            remaining=max(known.documents, len(gathered.candidates)) - spent,
+            similarity=max(known.documents - len(gathered.candidates), 0),
         )
         legs = ("lexical",) if vector is None else ("semantic", "lexical")
         return Outcome(rows=kept, report=told, legs=legs, is_cut=question.is_cut)

@@ -8,6 +8,8 @@ from starlette.responses import Response
 from api_shim.accept import Receipt
 from api_shim.answer import Answer
 from api_shim.doors.body import JSON, apart, parse_json, read_bytes
+from api_shim.doors.relevance import relevant
+from api_shim.doors.reply import answered
 from api_shim.doors.request import entry_id, options, pairs, reachable, require_reach
 from api_shim.keyring import Caller
 from api_shim.options import FIELDS, read_options
@@ -25,6 +27,8 @@ LONGEST_WAIT = 30
 async def list_entries(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/entries``: the newest that fit."""
     asked = read_options(pairs(request), caller.tenant, parts.settings.token_counter)
+    if asked.rank == "relevance":
+        return await relevant(request, caller, parts, asked)
     scope = Scope(caller.tenant, asked.memory_ref)
     reached = reachable(caller, asked.memory_ref) is not None
     return answered(request, await parts.reader.list(scope, asked, reachable=reached))
@@ -106,17 +110,6 @@ def _named(request: Request, caller: Caller) -> tuple[Scope | None, str | None]:
     memory_ref = given.memory_ref()
     given.close()
     return reachable(caller, memory_ref), entry_id(request)
-
-
-def answered(request: Request, answer: Answer) -> Response:
-    """An answer with its ETag, or 304 when the caller has it."""
-    headers = {"ETag": answer.etag, "Cache-Control": "private, no-cache"}
-    known = request.headers.get("if-none-match")
-    if known is not None:
-        tags = {tag.strip().removeprefix("W/") for tag in known.split(",")}
-        if answer.etag in tags or "*" in tags:
-            return Response(status_code=304, headers=headers)
-    return Response(answer.body, headers=headers, media_type="application/json")
 
 
 _WRITE_STATUS = {"accepted": 202, "filed": 201, "failed": 200}

@@ -133,6 +133,32 @@ HOST_LIST = _listing("listMemory")
 HOST_GET = _fetching("getMemory", "memoryId")
 HOST_REMOVE = _removing("removeMemory", "memoryId", "RemovedMemory")
 
+SEARCH = Operation(
+    id="searchMemory",
+    summary="The most relevant entries that fit in a budget",
+    takes={JSON: ref("Search")},
+    gives={
+        200: _body("Ranking", "Whole entries, best first, and the report", ETag=_ETAG),
+        304: _NOT_MODIFIED,
+    },
+    options=(_KNOWN,),
+    fails=(413, 415),
+)
+RECALL = Operation(
+    id="recallMemory",
+    summary="A ready prompt block of what bears on a question",
+    takes={JSON: ref("Recall")},
+    gives={
+        200: Gives(
+            says="The block, its exact cost and the report; with Accept: text/markdown the block alone",
+            content={JSON: ref("Recalled"), "text/markdown": {"type": "string"}},
+            headers={"ETag": _ETAG},
+        ),
+        304: _NOT_MODIFIED,
+    },
+    options=(_KNOWN,),
+    fails=(413, 415),
+)
 WRITE = Operation(
     id="writeEntry",
     summary="Remember one thing",

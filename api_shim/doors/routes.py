@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api_shim.doors import entries, memory, operations, secrets, service
+from api_shim.doors import entries, memory, operations, relevance, secrets, service
 from api_shim.doors.guard import Endpoint, Handler, OpenHandler, guarded, opened
 from api_shim.doors.openapi import document
 from api_shim.doors.operations import Operation
@@ -57,6 +57,8 @@ ROUTES: tuple[Open | Guarded, ...] = (
     Guarded("GET", "/v1/memory/entries/{id}", "read", entries.get_entry, operations.GET),
     Guarded("DELETE", "/v1/memory/entries/{id}", "write", entries.remove_entry, operations.REMOVE),
     Guarded("GET", "/v1/memory/receipts/{id}", "read", entries.get_receipt, operations.RECEIPT),
+    Guarded("POST", "/v1/memory/search", "read", relevance.search, operations.SEARCH),
+    Guarded("POST", "/v1/memory/recall", "read", relevance.recall, operations.RECALL),
     Guarded("DELETE", "/v1/memory", "write", memory.forget, operations.FORGET),
     Guarded("GET", "/v1/memory/export", "read", memory.export, operations.EXPORT),
     Guarded("POST", "/v1/memory/import", "admin", memory.import_entries, operations.IMPORT),

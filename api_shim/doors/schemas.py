@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from api_shim.asked import MOST_EXCLUDED, MOST_QUESTION, MOST_REFS
+from api_shim.block import FORMATS
 from api_shim.doors.errors import STATUSES
 from api_shim.doors.secrets import LONGEST, SHORTEST
+from api_shim.search import MODES
 from api_shim.settings import ShimSettings
 from foreword.budget import FITS, MAX_BUDGET
 from foreword.counters import COUNTERS
@@ -92,9 +95,57 @@ def components(settings: ShimSettings) -> dict[str, Schema]:
         "ImportLine": {**draft, "properties": draft["properties"] | created},
         "Batch": record({"entries": listed(ref("Draft"), minItems=1, maxItems=settings.max_batch)}),
         "SecretValue": record({"value": {**TEXT, "minLength": SHORTEST, "maxLength": LONGEST}}),
+        "Search": _search(),
+        "Recall": _recall(),
         **_ENTRIES,
         **_ANSWERS,
     }
+
+
+def _question() -> Schema:
+    return {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MOST_QUESTION,
+        "pattern": r"^[^\u0000]*\S[^\u0000]*$",
+    }
+
+
+_FLOOR: Schema = {"type": "number", "minimum": -1, "maximum": 1}
+
+
+def _search() -> Schema:
+    return record(
+        {"memoryRef": {"type": "string"}},
+        {
+            "query": _question(),
+            "mode": {"type": "string", "enum": list(MODES)},
+            "filter": {"type": "object"},
+            "topK": BUDGET,
+            "minSimilarity": _FLOOR,
+            "tokenBudget": BUDGET,
+            "tokenCounter": COUNTER,
+            "fit": FIT,
+            "fields": {"const": "all"},
+        },
+    )
+
+
+def _recall() -> Schema:
+    refs = listed({"type": "string"}, minItems=1, maxItems=MOST_REFS)
+    return record(
+        {"memoryRef": {"anyOf": [{"type": "string"}, refs]}, "query": _question()},
+        {
+            "tokenBudget": BUDGET,
+            "topK": BUDGET,
+            "minSimilarity": _FLOOR,
+            "tokenCounter": COUNTER,
+            "format": {"type": "string", "enum": list(FORMATS)},
+            "exclude": listed({"type": "string", "minLength": 1, "maxLength": 128}, maxItems=MOST_EXCLUDED),
+            "session": or_null({"type": "string"}),
+            "shares": {"type": "object", "additionalProperties": CONFIDENCE},
+        },
+    )
 
 
 def _draft(settings: ShimSettings) -> Schema:
@@ -156,7 +207,16 @@ _ENTRIES: dict[str, Schema] = {
             "conversation": {"type": "string"},
         },
     ),
-    "AnyEntry": {"anyOf": [ref("Entry"), ref("FullEntry")]},
+    "AnyEntry": {"anyOf": [ref("Entry"), ref("FullEntry"), ref("ScoredEntry")]},
+    "ScoredEntry": {
+        "type": "object",
+        "required": [*_TOLD, "score", "similarity"],
+        "properties": {
+            **_TOLD,
+            "score": {"type": "number"},
+            "similarity": or_null({"type": "number", "minimum": -1.001, "maximum": 1.001}),
+        },
+    },
 }
 
 _REF: Schema = {"memoryRef": {"type": "string"}}
@@ -166,11 +226,29 @@ _EVENT = record({"type": {"type": "string"}, **_REF, "memoryId": ENTRY_ID, "at":
 _ANSWERS: dict[str, Schema] = {
     "Report": record(
         {"counter": COUNTER, "used": COUNT, "returned": COUNT, "omitted": _OMITTED},
-        {"tokenBudget": BUDGET, "smallestOmitted": COUNT},
+        {
+            "tokenBudget": BUDGET,
+            "smallestOmitted": COUNT,
+            "legs": listed({"type": "string", "enum": list(MODES)}),
+        },
     ),
     "Listing": record(
         {**_REF, "entries": listed(ref("AnyEntry")), "budget": ref("Report")},
-        {"nextCursor": {"type": "string"}},
+        {"nextCursor": {"type": "string"}, "queryTruncated": {"const": True}},
+    ),
+    "Ranking": record(
+        {**_REF, "entries": listed(ref("ScoredEntry")), "budget": ref("Report")},
+        {"queryTruncated": {"const": True}},
+    ),
+    "Recalled": record(
+        {
+            "text": {"type": "string"},
+            "entries": listed(ENTRY_ID),
+            "budget": ref("Report"),
+            "etag": {"type": "string"},
+            "session": {"type": "string"},
+        },
+        {"queryTruncated": {"const": True}},
     ),
     "OneEntry": record({**_REF, "entry": ref("AnyEntry")}),
     "Receipt": record(

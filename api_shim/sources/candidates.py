@@ -68,7 +68,13 @@ async def gather(
 
 
 async def contents(
-    database: Database, scope: Scope, known: Shape, seqs: Sequence[int], compared: Sequence[int], now: int
+    database: Database,
+    scope: Scope,
+    known: Shape,
+    *,
+    seqs: Sequence[int],
+    compared: Sequence[int],
+    now: int,
 ) -> dict[int, dict[str, Any]]:
     """Whole rows by position, the vectors of ``compared`` with them."""
     params = {

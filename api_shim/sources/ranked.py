@@ -43,6 +43,7 @@ class Shape:
 
     scope_id: int
     in_graph: bool
+    documents: int
     model: int | None
     speakers: tuple[str, ...] = ()
 
@@ -65,6 +66,7 @@ async def shape(database: Database, scope: Scope, model: str | None, *, speakers
     return Shape(
         scope_id=row["scope_id"],
         in_graph=row["in_graph"],
+        documents=row["documents"],
         model=row["model"],
         speakers=tuple(row["speakers"]),
     )
@@ -77,7 +79,14 @@ def query(*names: str, **pieces: object) -> bytes:
 
 
 async def ranked(
-    database: Database, scope: Scope, leg: str, cut: Cut, chosen: Filter, now: int, **params: object
+    database: Database,
+    scope: Scope,
+    leg: str,
+    *,
+    cut: Cut,
+    chosen: Filter,
+    now: int,
+    **params: object,
 ) -> Found:
     """A ``lexical`` or ``filter`` ranking, cut."""
     composed = query("scope", leg, "cut", filter=chosen.sql)
@@ -89,9 +98,10 @@ async def nearest(
     database: Database,
     scope: Scope,
     known: Shape,
+    *,
+    cut: Cut,
     vector: str,
     floor: float,
-    cut: Cut,
     chosen: Filter,
     now: int,
     dimension: int,
