@@ -1,0 +1,67 @@
+"""Fuse: each signal lifts what it should, and is silent where it knows nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from api_shim.ranking.candidate import Candidate, Question
+from api_shim.ranking.fuse import WEIGHTS, fuse
+from foreword.instant import from_wire
+
+ASKED = Question(text="What did Ines buy in May 2023?", mass=4.0, speakers=frozenset({"Ines"}))
+
+
+def _one(seq: int, **known: object) -> Candidate:
+    return replace(Candidate(seq=seq, id=str(seq), cosine=0.5), **known)  # type: ignore[arg-type]
+
+
+def test_each_signal_adds_its_weight() -> None:
+    """Similarity is scaled within the candidates; words count by the question's mass."""
+    may = from_wire("2023-05-20T00:00:00.000Z")
+    scores = fuse(
+        ASKED,
+        [
+            _one(0, cosine=0.2),
+            _one(1, cosine=0.6),
+            _one(2, cosine=0.2, words=2.0),
+            _one(3, cosine=0.2, speaker="Ines"),
+            _one(4, cosine=0.2, observed_at=may),
+        ],
+    )
+    assert scores == pytest.approx([0, WEIGHTS.similarity, WEIGHTS.words / 2, WEIGHTS.speaker, WEIGHTS.date])
+
+
+def test_an_entry_without_a_vector_is_found_by_its_words() -> None:
+    """No cosine counts as the least similar, and costs nothing else."""
+    scores = fuse(ASKED, [_one(0, cosine=None, words=4.0), _one(1, cosine=0.1), _one(2, cosine=0.3)])
+    assert scores[0] == pytest.approx(WEIGHTS.words)
+    assert scores[0] > scores[2] > scores[1]
+
+
+def test_two_named_speakers_are_no_bet() -> None:
+    """The speaker counts only where the question names exactly one."""
+    both = replace(ASKED, speakers=frozenset({"Ines", "Tobias"}))
+    assert len(set(fuse(both, [_one(0, speaker="Ines"), _one(1, speaker="Tobias"), _one(2)]))) == 1
+
+
+def test_the_speakers_name_is_no_month() -> None:
+    """A question about April asks for her, not for the fourth month."""
+    april = Question(text="What did April 2023 buy?", speakers=frozenset({"April"}))
+    spring = from_wire("2023-04-20T00:00:00.000Z")
+    autumn = from_wire("2023-10-20T00:00:00.000Z")
+    scores = fuse(april, [_one(0, observed_at=spring), _one(1, observed_at=autumn)])
+    assert scores[0] == scores[1]
+
+
+def test_a_neighbour_of_good_turns_goes_before_a_lonely_one() -> None:
+    """Of two turns alike, the one in a good neighbourhood scores higher."""
+    talk = [_one(n, conversation="c", turn=n, cosine=cosine) for n, cosine in enumerate([0.9, 0.3, 0.8, 0.1])]
+    far = _one(9, conversation="c", turn=40, cosine=0.3)
+    scores = fuse(ASKED, [*talk, far])
+    assert scores[1] > scores[4]
+
+
+def test_nothing_is_ranked_as_nothing() -> None:
+    """No candidates give no scores; an unknown mass switches the words off."""
+    assert fuse(ASKED, []) == []
+    assert fuse(replace(ASKED, mass=0.0), [_one(0, words=9.0), _one(1)])[0] == fuse(ASKED, [_one(1)])[0]
