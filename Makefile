@@ -41,7 +41,7 @@ lock: setup ## resolve the dependencies anew, with hashes
 		--extra all --extra dev pyproject.toml -o requirements.lock
 	for image in shim worker; do \
 		$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-			--extra cli --extra $$image --constraint requirements.lock pyproject.toml -o ops/$$image.lock; \
+			--extra cli --extra embed --extra $$image --constraint requirements.lock pyproject.toml -o ops/$$image.lock; \
 	done
 
 clean: ## remove what make made
