@@ -98,6 +98,11 @@ def _worker_environment(data_dir: Path | None = None) -> dict[str, str]:
     return Environment(caller=dict(os.environ), credentials=credentials, servers=servers).worker()
 
 
+def _opening_nothing(environment: dict[str, str]) -> dict[str, str]:
+    """Without the opening keys: vectors are made of what is filed, so who makes them opens no seal."""
+    return {name: value for name, value in environment.items() if name != "FOREWORD_SEAL_KEYS"}
+
+
 @click.command(context_settings=_PASSED_ON)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def shim(args: tuple[str, ...]) -> None:
@@ -136,6 +141,32 @@ def beat(args: tuple[str, ...]) -> None:
     _become("worker", "beat", *args, needs=(), environment=_worker_environment())
 
 
+@click.command(context_settings=_PASSED_ON)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def embed(args: tuple[str, ...]) -> None:
+    """Run one embedding worker alone ('python -m worker embed'): it makes the vectors of what is filed.
+
+    \b
+    Examples
+      foreword embed
+    """
+    _become("worker", "embed", *args, needs=(), environment=_opening_nothing(_worker_environment()))
+
+
+@click.command()
+@options.data_dir
+def reembed(data_dir: Path) -> None:
+    """Make every vector anew with the model that is configured; resumes where it was stopped.
+
+    The old model serves until the new one has all; then restart the shims with the new setting.
+
+    \b
+    Examples
+      FOREWORD_EMBEDDER=openai FOREWORD_EMBEDDER_MODEL=... foreword reembed
+    """
+    _become("worker", "reembed", needs=(), environment=_opening_nothing(_worker_environment(data_dir)))
+
+
 @click.command()
 @click.option("--all", "everything", is_flag=True, help="Count complete entries again too.")
 @options.database_url
@@ -168,4 +199,4 @@ def retry(data_dir: Path) -> None:
     _become("worker", "retry", needs=_WORKER_NEEDS, environment=_worker_environment(data_dir))
 
 
-COMMANDS = (up, shim, worker, beat, recount, retry)
+COMMANDS = (up, shim, worker, embed, beat, recount, reembed, retry)

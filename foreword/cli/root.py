@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import click
 
 from foreword import __version__
-from foreword.cli import administration, health, processes, reading, secrets, transfer, writing
+from foreword.cli import administration, finding, health, processes, reading, secrets, transfer, writing
 from foreword.errors import (
     ConfigurationError,
     Conflict,
@@ -35,6 +35,9 @@ _EXTRAS = {
     "nacl": "worker",
     "tiktoken": "worker",
     "redis": "worker",
+    "numpy": "embed",
+    "onnxruntime": "embed",
+    "tokenizers": "embed",
 }
 
 
@@ -85,6 +88,7 @@ for _command in (
     *administration.COMMANDS,
     *writing.COMMANDS,
     *reading.COMMANDS,
+    *finding.COMMANDS,
     *transfer.COMMANDS,
     *secrets.COMMANDS,
     *health.COMMANDS,

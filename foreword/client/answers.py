@@ -84,7 +84,10 @@ class Omitted:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What a read spent, in ``counter``. ``token_budget`` is None when it had none."""
+    """What a read spent, in ``counter``. ``token_budget`` is None when it had none.
+
+    ``legs``: which ways of searching answered; None where nothing was searched.
+    """
 
     counter: str
     token_budget: int | None
@@ -92,11 +95,13 @@ class Report:
     returned: int
     omitted: Omitted
     smallest_omitted: int | None = None
+    legs: tuple[str, ...] | None = None
 
     @classmethod
     def from_wire(cls, body: Mapping[str, Any]) -> "Report":
         """From the JSON of a budget report."""
         omitted = body.get("omitted") or {}
+        legs = body.get("legs")
         return cls(
             counter=body["counter"],
             token_budget=body.get("tokenBudget"),
@@ -104,18 +109,23 @@ class Report:
             returned=body["returned"],
             omitted=Omitted(**{f.name: omitted.get(f.name, 0) for f in fields(Omitted)}),
             smallest_omitted=body.get("smallestOmitted"),
+            legs=None if legs is None else tuple(legs),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The entries of one read, newest first, and the cursor that continues it."""
+    """The entries of one read, newest or best first, and the cursor that continues it.
+
+    ``query_truncated``: the question was longer than what the model sees.
+    """
 
     memory_ref: str
     entries: tuple[Entry, ...]
     budget: Report | None = None
     next_cursor: str | None = None
     etag: str | None = None
+    query_truncated: bool | None = None
 
     @classmethod
     def from_wire(cls, body: Mapping[str, Any], etag: str | None) -> "Page":
@@ -127,6 +137,7 @@ class Page:
             budget=Report.from_wire(report) if report is not None else None,
             next_cursor=body.get("nextCursor"),
             etag=etag,
+            query_truncated=body.get("queryTruncated"),
         )
 
     def __iter__(self) -> Iterator[Entry]:
@@ -134,6 +145,37 @@ class Page:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recollection:
+    """A block for a prompt, ``""`` when there is nothing to say; ``str()`` of it is the block.
+
+    ``budget.used`` is what ``text`` costs, frame included. ``entries`` are the ids in it; ``session`` goes
+    into the next recall of the same conversation, so that nothing is sent twice.
+    """
+
+    text: str
+    entries: tuple[str, ...]
+    budget: Report
+    session: str
+    etag: str
+    query_truncated: bool | None = None
+
+    @classmethod
+    def from_wire(cls, body: Mapping[str, Any]) -> "Recollection":
+        """From the JSON of a recall."""
+        return cls(
+            text=body["text"],
+            entries=tuple(body["entries"]),
+            budget=Report.from_wire(body["budget"]),
+            session=body["session"],
+            etag=body["etag"],
+            query_truncated=body.get("queryTruncated"),
+        )
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, kw_only=True)

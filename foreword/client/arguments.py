@@ -46,8 +46,12 @@ class ListOptions(TypedDict, total=False):
     """How to read a list. ``token_budget`` is in ``token_counter``; ``fit`` is prefix, strict or pack.
 
     ``after`` is a receipt's position to wait for; ``fields="all"`` also asks for kind, costs and the rest.
+    ``rank="relevance"`` orders by similarity to ``query``, from ``min_similarity`` (-1..1) upwards.
     """
 
+    rank: str
+    query: str
+    min_similarity: float
     limit: int
     tag: str
     kind: str
@@ -57,6 +61,59 @@ class ListOptions(TypedDict, total=False):
     cursor: str
     after: str
     fields: str
+
+
+class SearchOptions(TypedDict, total=False):
+    """How to search. ``mode`` is semantic, lexical, hybrid (the default) or filter, which needs no query.
+
+    ``filter`` is in the language of docs/api.md; ``top_k`` and ``token_budget`` bound what comes back;
+    ``min_similarity`` (-1..1) is a floor for what is found by meaning.
+    """
+
+    mode: str
+    filter: Mapping[str, Any]
+    top_k: int
+    min_similarity: float
+    token_budget: int
+    token_counter: str
+    fit: str
+    fields: str
+
+
+class RecallOptions(TypedDict, total=False):
+    """How to recall. ``token_budget`` (1,024) includes the block's frame.
+
+    ``format`` is markdown-prompt or xml. ``exclude`` are ids not to send; ``session`` is that of the
+    conversation's last recall. ``shares`` gives memories fractions of the budget, where several are asked.
+    """
+
+    token_budget: int
+    top_k: int
+    min_similarity: float
+    token_counter: str
+    format: str
+    exclude: Iterable[str]
+    session: str
+    shares: Mapping[str, float]
+
+
+def question_body(
+    memory_ref: str | Iterable[str], query: str | None, options: Mapping[str, Any], known: type
+) -> dict[str, Any]:
+    """The body of a search or a recall in the contract's names, without what is None."""
+    refuse_unknown(options, known)
+    given = {"memory_ref": memory_ref, "query": query, **options}
+    return {camel(name): _plain(value) for name, value in given.items() if value is not None}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return instant_of(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return [_plain(item) for item in value]
+    return value
 
 
 def draft_body(memory_ref: str, draft: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,13 +7,27 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from foreword.client.answers import Acceptance, Entry, Event, Events, Job, Page, Receipt, Removal, Stats
+from foreword.client.answers import (
+    Acceptance,
+    Entry,
+    Event,
+    Events,
+    Job,
+    Page,
+    Receipt,
+    Recollection,
+    Removal,
+    Stats,
+)
 from foreword.client.arguments import (
     ListOptions,
+    RecallOptions,
+    SearchOptions,
     batches,
     draft_body,
     instant_of,
     params_of,
+    question_body,
     refuse_unknown,
     segment,
     to_json,
@@ -101,6 +115,26 @@ def list_entries(memory_ref: str, options: ListOptions, known: Page | None = Non
         params=params_of(memory_ref=memory_ref, **options),
         headers={"If-None-Match": known.etag} if known is not None and known.etag else {},
         parse=parse,
+    )
+
+
+def search(memory_ref: str, query: str | None, options: SearchOptions) -> Call[Page]:
+    """Find what bears on a question, best first."""
+    return Call(
+        method="POST",
+        path="/v1/memory/search",
+        content=to_json(question_body(memory_ref, query, options, SearchOptions)),
+        parse=lambda response: Page.from_wire(response.json(), response.headers.get("etag")),
+    )
+
+
+def recall(memory_ref: str | Iterable[str], query: str, options: RecallOptions) -> Call[Recollection]:
+    """Ask for a ready block of what bears on a question, of one memory or several."""
+    return Call(
+        method="POST",
+        path="/v1/memory/recall",
+        content=to_json(question_body(memory_ref, query, options, RecallOptions)),
+        parse=lambda response: Recollection.from_wire(response.json()),
     )
 
 

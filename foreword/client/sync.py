@@ -10,8 +10,18 @@ from typing import Any, Self, TypeVar, Unpack
 import httpx
 
 from foreword.client import calls
-from foreword.client.answers import Acceptance, Entry, Events, Job, Page, Receipt, Removal, Stats
-from foreword.client.arguments import DraftBody, DraftFields, ListOptions
+from foreword.client.answers import (
+    Acceptance,
+    Entry,
+    Events,
+    Job,
+    Page,
+    Receipt,
+    Recollection,
+    Removal,
+    Stats,
+)
+from foreword.client.arguments import DraftBody, DraftFields, ListOptions, RecallOptions, SearchOptions
 from foreword.client.calls import Call
 from foreword.client.connection import TIMEOUT, Connection
 from foreword.client.exchange import Outcome, conclude, exchange
@@ -72,7 +82,10 @@ class Client:
         return self._run(calls.receipt(memory_ref, entry_id))
 
     def list(self, memory_ref: str, *, known: Page | None = None, **options: Unpack[ListOptions]) -> Page:
-        """The newest entries that fit. ``known``: an earlier page, returned as it is if nothing changed."""
+        """The newest entries that fit, or with ``rank="relevance"`` the most similar to ``query``.
+
+        ``known``: an earlier page, returned as it is if nothing changed.
+        """
         return self._run(calls.list_entries(memory_ref, options, known))
 
     def pages(self, memory_ref: str, **options: Unpack[ListOptions]) -> Iterator[Page]:
@@ -83,6 +96,16 @@ class Client:
             if page.next_cursor is None:
                 return
             options["cursor"] = page.next_cursor
+
+    def search(self, memory_ref: str, query: str | None = None, **options: Unpack[SearchOptions]) -> Page:
+        """What bears on a question, best first, each entry with its score and similarity."""
+        return self._run(calls.search(memory_ref, query, options))
+
+    def recall(
+        self, memory_ref: str | Iterable[str], query: str, **options: Unpack[RecallOptions]
+    ) -> Recollection:
+        """A block for the prompt of what bears on a question; several memories share one budget."""
+        return self._run(calls.recall(memory_ref, query, options))
 
     def get(self, memory_ref: str, entry_id: str, *, fields: str | None = None) -> Entry:
         """One entry; NotFound when there is none."""

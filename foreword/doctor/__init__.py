@@ -5,12 +5,12 @@ Each check yields findings; none changes anything, and none shows content, a key
 
 from collections.abc import Iterator
 
-from foreword.doctor import contents, machine, parts
+from foreword.doctor import contents, machine, parts, relevance
 from foreword.doctor.finding import Finding, Place
 
 __all__ = ["Finding", "Place", "examine"]
 
-_CHECKS = (*machine.CHECKS, *parts.CHECKS, *contents.CHECKS)
+_CHECKS = (*machine.CHECKS, *parts.CHECKS, *contents.CHECKS, *relevance.CHECKS)
 
 
 def examine(place: Place) -> Iterator[Finding]:

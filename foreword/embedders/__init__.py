@@ -1,7 +1,7 @@
 """Embedders: the adapters of :class:`foreword.embedding.Embedder`. Each imports its library when built."""
 
 from foreword.embedding import Embedder
-from foreword.errors import ConfigurationError
+from foreword.errors import ConfigurationError, EmbedderUnavailable
 
 
 def make_embedder(
@@ -11,8 +11,12 @@ def make_embedder(
     if name == "none":
         return None
     if name == "minilm":
-        from foreword.embedders.minilm import MiniLM
-
+        try:
+            from foreword.embedders.minilm import MiniLM
+        except ModuleNotFoundError as error:
+            raise EmbedderUnavailable(
+                "The embedder is not installed: pip install 'foreword[embed]', or set FOREWORD_EMBEDDER."
+            ) from error
         return MiniLM()
     if name == "openai":
         from foreword.embedders.openai import OpenAICompatible

@@ -1,0 +1,10 @@
+-- What is searched by meaning, in numbers. Run as the ledger's owner: other roles see one tenant or none.
+
+-- name: models
+SELECT m.name, m.dimension, m.state,
+       count(u.id) FILTER (WHERE u.failures < 5),
+       count(u.id) FILTER (WHERE u.failures >= 5)
+FROM embedding_models m LEFT JOIN unembedded u USING (model_id)
+WHERE m.state <> 'retired'
+GROUP BY m.model_id
+ORDER BY m.state DESC;
