@@ -21,11 +21,17 @@ BREAKAGES = (
     ("pure", "foreword/counters.py", "def hidden():\n    import tiktoken"),
     ("pure", "foreword/page.py", "import foreword.seal"),
     ("client", "foreword/client/calls.py", "import pydantic"),
+    ("pure", "foreword/embedding.py", "import numpy"),
+    ("client", "foreword/client/answers.py", "import numpy"),
+    ("model", "api_shim/search.py", "import onnxruntime"),
+    ("model", "worker/embed.py", "import tokenizers"),
     ("tokenizer", "api_shim/options.py", "import tiktoken"),
     ("bell", "api_shim/accept.py", "import foreword.handoff"),
     ("web", "api_shim/read.py", "import starlette"),
     ("drivers", "api_shim/doors/entries.py", "import psycopg"),
+    ("web", "api_shim/ranking/fuse.py", "import starlette"),
     ("celery", "worker/write.py", "import celery"),
+    ("celery", "worker/embed.py", "import celery"),
     ("storage", "worker/steps/redact.py", "import redis"),
 )
 """A contract, a file, and what to append to it so that the contract must object."""

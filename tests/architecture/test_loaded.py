@@ -11,8 +11,9 @@ from foreword import seal
 
 SERVER_LIBRARIES = frozenset(
     {
-        *("ahocorasick", "celery", "kombu", "nacl", "psycopg", "psycopg_pool", "pydantic"),
-        *("pydantic_settings", "re2", "redis", "starlette", "tiktoken", "uvicorn"),
+        *("ahocorasick", "celery", "kombu", "nacl", "numpy", "onnxruntime", "psycopg"),
+        *("psycopg_pool", "pydantic", "pydantic_settings", "re2", "redis", "starlette", "tiktoken"),
+        *("tokenizers", "uvicorn"),
     }
 )
 
@@ -40,7 +41,7 @@ def loaded(code: str, folder: Path, **settings: str) -> set[str]:
 
 
 def test_shim_loads_no_celery(tmp_path: Path) -> None:
-    """The HTTP server starts, and reads, without the task queue, the tokenizer or the redaction."""
+    """The HTTP server starts, reads and searches without the task queue, the tokenizer or the redaction."""
     found = loaded("import api_shim.asgi", tmp_path, **SHIM)
     assert {"api_shim", "starlette", "redis", "psycopg"} <= found
     assert not found & {"celery", "kombu", "tiktoken", "ahocorasick", "re2", "worker"}
@@ -59,6 +60,20 @@ def test_shim_loads_no_celery(tmp_path: Path) -> None:
 def test_a_runtime_loads_none_of_the_servers_libraries(code: str, tmp_path: Path) -> None:
     """What a runtime imports from Foreword needs httpx alone."""
     assert not loaded(code, tmp_path) & SERVER_LIBRARIES
+
+
+def test_a_shim_without_an_embedder_loads_no_model(tmp_path: Path) -> None:
+    """Where nothing is found by meaning, the model's libraries stay where they are."""
+    model = {"numpy", "onnxruntime", "tokenizers"}
+    assert not loaded("import api_shim.asgi", tmp_path, **SHIM, FOREWORD_EMBEDDER="none") & model
+    assert loaded("import api_shim.asgi", tmp_path, **SHIM) >= model
+
+
+def test_a_worker_that_files_loads_no_model(tmp_path: Path) -> None:
+    """Only the embedding process has the model."""
+    found = loaded("import worker.celery", tmp_path, **SHIM)
+    assert "celery" in found
+    assert not found & {"numpy", "onnxruntime", "tokenizers"}
 
 
 def test_importing_foreword_loads_no_client(tmp_path: Path) -> None:

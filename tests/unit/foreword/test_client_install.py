@@ -11,6 +11,8 @@ _HEAVY = {
     "celery",
     "kombu",
     "nacl",
+    "numpy",
+    "onnxruntime",
     "platformdirs",
     "psycopg",
     "pydantic",
@@ -19,6 +21,7 @@ _HEAVY = {
     "redis",
     "starlette",
     "tiktoken",
+    "tokenizers",
     "uvicorn",
 }
 
