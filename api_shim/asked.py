@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from api_shim.filters import Filter, compile_filter
+from api_shim.session import read_session
 from foreword.budget import HOST_CAP, MAX_BUDGET
 from foreword.errors import Field, ValidationError
 
@@ -14,6 +15,7 @@ T = TypeVar("T")
 MOST_QUESTION: Final = 1_000_000
 MOST_REFS: Final = 16
 MOST_EXCLUDED: Final = 1000
+MOST_TOKEN: Final = 32_768
 
 _TELLABLE = re.compile(r"[A-Za-z_]{1,32}")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -109,6 +111,20 @@ class Asked:
             return frozenset()
         return frozenset(value)
 
+    def session(self) -> tuple[str, ...]:
+        """``session``: what the token of an earlier recall says was sent; null is none."""
+        value = self.body.get("session")
+        if value is None:
+            return ()
+        if not isinstance(value, str) or len(value) > MOST_TOKEN:
+            self.refuse("session", "must be a token of this server")
+            return ()
+        try:
+            return read_session(value)
+        except ValidationError as error:
+            self.bad += error.fields
+            return ()
+
     def shares(self, refs: Sequence[str]) -> Mapping[str, float]:
         """``shares``: fractions of the budget by ref, each 0..1 and together at most 1."""
         value = self.body.get("shares", {})
@@ -121,8 +137,14 @@ class Asked:
 
     def filter(self) -> Filter:
         """``filter``, compiled."""
+        value = self.body.get("filter", _ABSENT)
+        if value is _ABSENT:
+            return Filter()
+        if not isinstance(value, dict):
+            self.refuse("filter", "must be an object with at least one condition")
+            return Filter()
         try:
-            return compile_filter(self.body.get("filter"))
+            return compile_filter(value)
         except ValidationError as error:
             self.bad += error.fields
             return Filter()

@@ -12,7 +12,7 @@ from typing import Any
 
 from api_shim.block import FRAMES, BlockFormat, fit, render
 from api_shim.search import Outcome, SearchAsk, Searcher
-from api_shim.session import read_session, write_session
+from api_shim.session import write_session
 from foreword.budget import HOST_CAP, Report, report
 from foreword.instant import from_datetime, to_wire
 from foreword.render import render_row
@@ -46,9 +46,11 @@ class Recaller:
 
     searcher: Searcher
 
-    async def recall(self, scopes: Sequence[Scope], ask: RecallAsk, session: str | None) -> Recalled:
-        """The block for one memory or several; empty, with a report that says why, when nothing fits."""
-        sent = read_session(session)
+    async def recall(self, scopes: Sequence[Scope], ask: RecallAsk, sent: tuple[str, ...]) -> Recalled:
+        """The block for one memory or several; empty, with a report that says why, when nothing fits.
+
+        ``sent``: what the conversation has already, as its session says.
+        """
         wide = replace(
             ask.search,
             cut=replace(ask.search.cut, budget=None, limit=HOST_CAP),

@@ -97,10 +97,10 @@ async def recall(request: Request, caller: Caller, parts: Parts) -> Response:
     """``POST /v1/memory/recall``: a ready prompt block, its cost exact, frame included."""
     options(request).close()
     raw = await read_bytes(request, parts.settings.max_body_bytes, JSON)
-    refs, ask, session = await apart(raw, lambda: _recall_ask(parse_json(raw), parts))
+    refs, ask, sent = await apart(raw, lambda: _recall_ask(parse_json(raw), parts))
     await parts.reader.counting.require(ask.search.cut.counter)
     scopes = [scope for ref in refs if (scope := reachable(caller, ref)) is not None]
-    recalled = await parts.recaller.recall(scopes, ask, session)
+    recalled = await parts.recaller.recall(scopes, ask, sent)
     if MARKDOWN in request.headers.get("accept", ""):
         answer = Answer.of(recalled.text.encode())
         return answered(request, answer, media_type=f"{MARKDOWN}; charset=utf-8")
@@ -133,13 +133,11 @@ def _search_ask(body: Any, parts: Parts) -> tuple[str, SearchAsk, bool]:
     return memory_ref, ask, full
 
 
-def _recall_ask(body: Any, parts: Parts) -> tuple[list[str], RecallAsk, str | None]:
+def _recall_ask(body: Any, parts: Parts) -> tuple[list[str], RecallAsk, tuple[str, ...]]:
     asked = Asked(body, RECALL_FIELDS)
     refs = asked.refs(many=True)
     counter = str(asked.choice("tokenCounter", tuple(COUNTERS), parts.settings.token_counter))
-    session = asked.body.get("session")
-    if session is not None and (not isinstance(session, str) or len(session) > 32_768):
-        asked.refuse("session", "must be a token of this server")
+    sent = asked.session()
     ask = RecallAsk(
         search=SearchAsk(
             mode="hybrid",
@@ -157,7 +155,7 @@ def _recall_ask(body: Any, parts: Parts) -> tuple[list[str], RecallAsk, str | No
         shares=asked.shares(refs),
     )
     asked.close()
-    return refs, ask, session
+    return refs, ask, sent
 
 
 def _nothing(ask: SearchAsk) -> Outcome:

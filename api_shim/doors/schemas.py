@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api_shim.asked import MOST_EXCLUDED, MOST_QUESTION, MOST_REFS
+from api_shim.asked import MOST_EXCLUDED, MOST_QUESTION, MOST_REFS, MOST_TOKEN
 from api_shim.block import FORMATS
 from api_shim.doors.errors import STATUSES
 from api_shim.doors.secrets import LONGEST, SHORTEST
@@ -142,7 +142,7 @@ def _recall() -> Schema:
             "tokenCounter": COUNTER,
             "format": {"type": "string", "enum": list(FORMATS)},
             "exclude": listed({"type": "string", "minLength": 1, "maxLength": 128}, maxItems=MOST_EXCLUDED),
-            "session": or_null({"type": "string"}),
+            "session": or_null({"type": "string", "maxLength": MOST_TOKEN}),
             "shares": {"type": "object", "additionalProperties": CONFIDENCE},
         },
     )
@@ -182,41 +182,38 @@ _TOLD: Schema = {
     "tags": listed({"type": "string"}),
     "createdAt": INSTANT,
 }
+_SCORES: Schema = {
+    "score": {"type": "number"},
+    "similarity": or_null({"type": "number", "minimum": -1.001, "maximum": 1.001}),
+}
 _LINK = record({"to": ENTRY_ID, "type": {"type": "string"}})
+
+_FULL: Schema = {
+    **_TOLD,
+    "kind": KIND,
+    "confidence": CONFIDENCE,
+    "pinned": {"type": "boolean"},
+    "metadata": {"type": "object"},
+    "observedAt": INSTANT,
+    "links": listed(_LINK),
+    "supersedes": listed(ENTRY_ID),
+    "status": {"const": "active"},
+    "costs": COSTS,
+    "rowCosts": COSTS,
+}
+_OWN: Schema = {
+    "expiresAt": INSTANT,
+    "source": {"type": "string"},
+    "speaker": {"type": "string"},
+    "conversation": {"type": "string"},
+}
 
 _ENTRIES: dict[str, Schema] = {
     "Entry": record(_TOLD, {"expiresAt": INSTANT}),
-    "FullEntry": record(
-        {
-            **_TOLD,
-            "kind": KIND,
-            "confidence": CONFIDENCE,
-            "pinned": {"type": "boolean"},
-            "metadata": {"type": "object"},
-            "observedAt": INSTANT,
-            "links": listed(_LINK),
-            "supersedes": listed(ENTRY_ID),
-            "status": {"const": "active"},
-            "costs": COSTS,
-            "rowCosts": COSTS,
-        },
-        {
-            "expiresAt": INSTANT,
-            "source": {"type": "string"},
-            "speaker": {"type": "string"},
-            "conversation": {"type": "string"},
-        },
-    ),
-    "AnyEntry": {"anyOf": [ref("Entry"), ref("FullEntry"), ref("ScoredEntry")]},
-    "ScoredEntry": {
-        "type": "object",
-        "required": [*_TOLD, "score", "similarity"],
-        "properties": {
-            **_TOLD,
-            "score": {"type": "number"},
-            "similarity": or_null({"type": "number", "minimum": -1.001, "maximum": 1.001}),
-        },
-    },
+    "FullEntry": record(_FULL, _OWN),
+    "ScoredEntry": record(_TOLD | _SCORES, {"expiresAt": INSTANT}),
+    "FullScoredEntry": record(_FULL | _SCORES, _OWN),
+    "AnyEntry": {"anyOf": [ref("Entry"), ref("FullEntry")]},
 }
 
 _REF: Schema = {"memoryRef": {"type": "string"}}
@@ -233,11 +230,19 @@ _ANSWERS: dict[str, Schema] = {
         },
     ),
     "Listing": record(
-        {**_REF, "entries": listed(ref("AnyEntry")), "budget": ref("Report")},
+        {
+            **_REF,
+            "entries": listed({"anyOf": [ref("AnyEntry"), ref("FullScoredEntry")]}),
+            "budget": ref("Report"),
+        },
         {"nextCursor": {"type": "string"}, "queryTruncated": {"const": True}},
     ),
     "Ranking": record(
-        {**_REF, "entries": listed(ref("ScoredEntry")), "budget": ref("Report")},
+        {
+            **_REF,
+            "entries": listed({"anyOf": [ref("ScoredEntry"), ref("FullScoredEntry")]}),
+            "budget": ref("Report"),
+        },
         {"queryTruncated": {"const": True}},
     ),
     "Recalled": record(

@@ -49,14 +49,19 @@ async def seal_key(request: Request, _: Caller, parts: Parts) -> Response:
 
 
 async def discovery(_: Request, parts: Parts) -> Response:
-    """``GET /.well-known/openwop``: what this host really does (OpenWOP RFC 0073, RFC 0113)."""
-    memory = {
+    """``GET /.well-known/openwop``: what this host really does (OpenWOP RFC 0073, RFC 0113).
+
+    Search is named only where something can be found by meaning.
+    """
+    memory: dict[str, object] = {
         "supported": True,
         "injectionBudget": {"supported": True, "tokenCounter": parts.settings.token_counter},
         "retention": {"ttl": True, "forget": True},
         "maxEntrySizeBytes": parts.settings.max_content_bytes,
         "ttlSupported": True,
     }
+    if parts.questions.model is not None:
+        memory["search"] = {"supported": True, "modes": ["semantic", "filter"]}
     agents = {"memoryBackends": ["long-term"]}
     return _json(
         {

@@ -256,7 +256,7 @@ BAD_OPTIONS: dict[str, list[str]] = {
     "limit": ["", "-1", "1.5", "1e3", "true", "null", '"1"', str(2**53), "00", "٣", "\x00"],
     "tokenCounter": ["", "O200K_BASE", "tokens", "\x00", "o200k_base "],
     "fit": ["", "none", "PREFIX", "\x00"],
-    "rank": ["", "newest", "\x00", "relevance"],
+    "rank": ["", "newest", "\x00", "Relevance"],
     "query": ["", "x" * 4097, "\x00"],
     "minSimilarity": ["", "x", "1.1", "-1.1", "nan", "inf", "1e999", "0x1", "٠", "\x00", "1" * 400],
     "tag": ["", "x" * 257, "\x00", "a\x00"],

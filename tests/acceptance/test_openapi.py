@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode, checks
 
 from api_shim.doors.routes import ROUTES
+from api_shim.search import MODES
 from tests.acceptance.tenants import JSON, Tenant, filed
 from tests.acceptance.test_writing import WHOLE
 
@@ -25,8 +26,10 @@ CHECKS = [
     checks.response_headers_conformance,
     checks.negative_data_rejection,
 ]
-HOLD_MORE_THAN_A_SCHEMA_CAN_SAY = {"listEntries", "listMemory", "writeEntry", "writeEntries", "import"}
-"""Operations that take tokens of the server, or instants that must lie ahead and metadata without U+0000."""
+HOLD_MORE_THAN_A_SCHEMA_CAN_SAY = {
+    *("listEntries", "listMemory", "writeEntry", "writeEntries", "import", "searchMemory", "recallMemory")
+}
+"""Operations that take the server's tokens, filters, instants that lie ahead, or metadata without U+0000."""
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +182,22 @@ def test_real_answers_are_described(document: dict[str, Any], tenant: Tenant, do
     for options in ({}, {"fields": "all"}):
         told("GET", f"{entries}/{WHOLE['id']}", 200, one, params=asked | options)
         told("GET", f"{host}/{WHOLE['id']}", 200, f"{host}/{{memoryId}}", params=asked | options)
+    search, recall, asking = "/v1/memory/search", "/v1/memory/recall", asked | {"query": "x"}
+    ranked = asking | {"rank": "relevance"}
+    for options in ({}, {"fields": "all", "minSimilarity": -1}):
+        told("GET", entries, 200, params=ranked | options)
+        for mode in MODES:
+            etag = told("POST", search, 200, json=asking | options | {"mode": mode}).headers["ETag"]
+            known = {"If-None-Match": etag}
+            told("POST", search, 304, json=asking | options | {"mode": mode}, headers=known)
+    for options in ({}, {"format": "xml"}, {"tokenBudget": 1}, {"query": "x" * 10_000}):
+        etag = told("POST", recall, 200, json=asking | options).headers["ETag"]
+        told("POST", recall, 304, json=asking | options, headers={"If-None-Match": etag})
+    told("POST", recall, 200, json=asking | {"memoryRef": ["a", "b"], "shares": {"a": 0.5}})
+    for path in (search, recall):
+        told("POST", path, 400, json=asked)
+        told("POST", path, 415, content=b"x")
+        told("POST", path, 413, content=b" " * (9 << 20), headers=JSON)
     told("GET", f"/v1/memory/receipts/{WHOLE['id']}", 200, "/v1/memory/receipts/{id}", params=asked)
     told("GET", "/v1/memory/stats", 200, params=asked)
     told("GET", "/v1/memory/stats", 200, params={"memoryRef": "never written"})
