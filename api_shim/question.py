@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +11,8 @@ from foreword.errors import EmbedderUnavailable
 
 MOST_CHARS: Final = 8_000
 """Characters of a question that are looked at; the end of it is kept, where a turn says what it wants."""
+
+_THREADS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +25,17 @@ class Question:
 
 
 class Questions:
-    """Embeds questions in a thread, ``most`` of them remembered; ``patience`` in seconds."""
+    """Embeds questions in threads of its own, ``most`` of them remembered; ``patience`` in seconds.
+
+    An embedder that hangs holds these threads and nobody else's.
+    """
 
     def __init__(self, embedder: Embedder | None, *, most: int = 4096, patience: float = 3.0) -> None:
         self._embedder = embedder
         self._known: OrderedDict[str, Question] = OrderedDict()
         self._most = most
         self._patience = patience
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="question")
 
     @property
     def model(self) -> str | None:
@@ -55,7 +62,7 @@ class Questions:
             return known if len(kept) == len(text) else Question(kept, known.vector, True)
         try:
             async with asyncio.timeout(self._patience):
-                question = await asyncio.to_thread(self._make, kept)
+                question = await asyncio.get_running_loop().run_in_executor(self._threads, self._make, kept)
         except (EmbedderUnavailable, TimeoutError):
             return Question(kept, None, len(text) > MOST_CHARS)
         self._known[kept] = question

@@ -7,13 +7,15 @@ a token the runtime carries, of the ids it has been sent; the server keeps none.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from api_shim.block import FRAMES, BlockFormat, fit, render
+from api_shim.ranking.candidate import Candidate
+from api_shim.ranking.duplicates import repeats
 from api_shim.search import Outcome, SearchAsk, Searcher
 from api_shim.session import write_session
-from foreword.budget import HOST_CAP, Report, report
+from foreword.budget import HOST_CAP, Report, report, walk
 from foreword.instant import from_datetime, to_wire
 from foreword.render import render_row
 from foreword.scope import Scope
@@ -21,11 +23,11 @@ from foreword.scope import Scope
 
 @dataclass(frozen=True, kw_only=True)
 class RecallAsk:
-    """A recall once it is validated. ``shares`` are fractions of the budget by ref, the rest alike."""
+    """A recall once it is validated. ``shares`` are fractions of the budget, one for each scope asked."""
 
     search: SearchAsk
     format: BlockFormat
-    shares: Mapping[str, float] = field(default_factory=dict)
+    shares: tuple[float, ...] = (1.0,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,16 +73,24 @@ def _block(
 ) -> Recalled:
     cut, frame = ask.search.cut, FRAMES[ask.format]
     budget = cut.budget if cut.budget is not None else 0
-    ordered = _shared(scopes, outcomes, ask) if len(scopes) > 1 else list(offered)
+    repeated = 0
+    if len(scopes) > 1:
+        told_apart = _shared(outcomes, ask, room=budget - frame.costs[cut.counter])
+        ordered = _said_once(told_apart)
+        repeated = len(told_apart) - len(ordered)
+    else:
+        ordered = list(offered)
     costs = [row["row_costs"][cut.ordinal] for row in ordered]
-    more = sum(outcome.report.omitted.total for outcome in outcomes)
+    below = sum(outcome.report.omitted.similarity for outcome in outcomes) + repeated
+    more = sum(outcome.report.omitted.total for outcome in outcomes) + repeated - below
     selection = fit(costs, counter=cut.counter, budget=budget, limit=cut.limit, frame=frame, more=more)
     block = render([row_text(row) for row in ordered], selection, counter=cut.counter, frame=frame, more=more)
     ids = tuple(ordered[i]["id"] for i in selection.kept) if block.text else ()
     kept = selection if block.text else replace(selection, kept=(), used=0)
-    below = sum(outcome.report.omitted.similarity for outcome in outcomes)
+    if more and kept.ended == "end":
+        kept = replace(kept, ended="limit")
     told = report(
-        kept, counter=cut.counter, budget=cut.budget, remaining=len(ordered) + more, similarity=below
+        kept, counter=cut.counter, budget=cut.budget, remaining=len(ordered) + more + below, similarity=below
     )
     return Recalled(
         text=block.text,
@@ -92,25 +102,26 @@ def _block(
     )
 
 
-def _shared(scopes: Sequence[Scope], outcomes: Sequence[Outcome], ask: RecallAsk) -> list[dict[str, Any]]:
-    """Rows of several refs in one order: each ref's share first, best of all refs first within what is left.
+def _shared(outcomes: Sequence[Outcome], ask: RecallAsk, room: int) -> list[dict[str, Any]]:
+    """Rows of several memories in one order: each one's share first, best of all first within what is left.
 
-    What a ref does not use of its share goes to the rows of the others, best first.
+    What a memory does not use of its share goes to the rows of the others, best first.
     """
-    cut = ask.search.cut
-    budget = cut.budget if cut.budget is not None else 0
-    unnamed = [scope for scope in scopes if scope.memory_ref not in ask.shares]
-    left = max(1.0 - sum(ask.shares.values()), 0.0) / max(len(unnamed), 1)
-    weights = [ask.shares.get(scope.memory_ref, left) for scope in scopes]
+    ordinal = ask.search.cut.ordinal
     first: list[dict[str, Any]] = []
     rest: list[dict[str, Any]] = []
-    for outcome, weight in zip(outcomes, weights, strict=True):
-        room = budget * weight
-        for row in outcome.rows:
-            cost = row["row_costs"][cut.ordinal]
-            room -= cost
-            (first if room >= 0 else rest).append(row)
+    for outcome, share in zip(outcomes, ask.shares, strict=True):
+        costs = [row["row_costs"][ordinal] for row in outcome.rows]
+        inside = set(walk(costs, budget=max(int(room * share), 0)).kept)
+        for i, row in enumerate(outcome.rows):
+            (first if i in inside else rest).append(row)
     return sorted(first, key=_best_first) + sorted(rest, key=_best_first)
+
+
+def _said_once(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without what repeats a row of another memory in front of it."""
+    told = [Candidate(seq=r["seq"], id=r["id"], speaker=r["speaker"], content=r["content"]) for r in rows]
+    return [row for row, first in zip(rows, repeats(told), strict=True) if first is None]
 
 
 def _best_first(row: Mapping[str, Any]) -> tuple[float, int]:

@@ -17,7 +17,7 @@ from api_shim.filters import Filter
 from api_shim.question import Question, Questions
 from api_shim.ranking.candidate import Question as Asked
 from api_shim.ranking.names import named, without
-from api_shim.ranking.rank import Ranked, order, settle
+from api_shim.ranking.rank import RECIPE, Ranked, Recipe, order, settle
 from api_shim.session import is_sent
 from api_shim.sources.candidates import contents, gather
 from api_shim.sources.ranked import Cut, Found, Shape, nearest, ranked, shape
@@ -62,6 +62,7 @@ class Searcher:
 
     database: Database
     questions: Questions
+    recipe: Recipe = RECIPE
 
     async def search(self, scope: Scope, ask: SearchAsk) -> Outcome:
         """The outcome; Unavailable when the mode asked for cannot be had now."""
@@ -79,10 +80,8 @@ class Searcher:
             return _outcome(found, "lexical", question)
         known = await shape(self.database, scope, self.questions.model, speakers=ask.mode == "hybrid")
         if ask.mode == "semantic":
-            if question.vector is None or (known is not None and known.model is None):
+            if question.vector is None or known.model is None:
                 raise Unavailable("Semantic search is not available: the embedder does not answer.")
-            if known is None:
-                return _outcome(_nothing(ask.cut), "semantic", question)
             found = await nearest(
                 self.database,
                 scope,
@@ -95,8 +94,6 @@ class Searcher:
                 dimension=self.questions.dimension,
             )
             return _outcome(found, "semantic", question)
-        if known is None:
-            return _outcome(_nothing(ask.cut), "lexical", question)
         return await self._hybrid(scope, ask, known, question, now)
 
     async def _hybrid(
@@ -117,15 +114,16 @@ class Searcher:
             dimension=self.questions.dimension,
         )
         asked = Asked(text=question.text, mass=gathered.mass, speakers=asked_of)
-        best = order(asked, gathered.candidates)
+        best = order(asked, gathered.candidates, self.recipe.weights)
         best = [one for one in best if not is_sent(one.candidate.id, ask.exclude)]
         top = best[:_READ_WHOLE]
-        spent = len(gathered.candidates) - len(best)
         positions = [one.candidate.seq for one in top]
         rows = await contents(
             self.database, scope, known, seqs=positions, compared=positions[:_COMPARED], now=now
         )
-        settled = settle(asked, [_with_content(one, rows) for one in top if one.candidate.seq in rows])
+        settled = settle(
+            asked, [_with_content(one, rows) for one in top if one.candidate.seq in rows], self.recipe
+        )
         cost_of = gathered.row_costs if ask.rows else {one.candidate.seq: one.candidate.cost for one in top}
         costs = [cost_of[one.candidate.seq] for one in settled.ranked]
         selection = walk(costs, budget=ask.cut.budget, limit=ask.cut.limit, fit=ask.cut.fit)
@@ -133,12 +131,17 @@ class Searcher:
             rows[one.candidate.seq] | {"score": one.score, "similarity": one.candidate.cosine}
             for one in (settled.ranked[i] for i in selection.kept)
         ]
+        unread = len(best) - len(top)
+        if unread and selection.ended == "end":
+            selection = replace(selection, ended="limit")
+        offered = len(settled.ranked) + unread
+        unlike = gathered.live - len(gathered.candidates) + len(settled.repeated)
         told = report(
             selection,
             counter=ask.cut.counter,
             budget=ask.cut.budget,
-            remaining=max(known.documents, len(gathered.candidates)) - spent,
-            similarity=max(known.documents - len(gathered.candidates), 0),
+            remaining=offered + unlike,
+            similarity=unlike,
         )
         legs = ("lexical",) if vector is None else ("semantic", "lexical")
         return Outcome(rows=kept, report=told, legs=legs, is_cut=question.is_cut)
@@ -148,11 +151,6 @@ def _with_content(one: Ranked, rows: dict[int, dict[str, Any]]) -> Ranked:
     row = rows[one.candidate.seq]
     vector = None if row["embedding"] is None else json.loads(row["embedding"])
     return replace(one, candidate=replace(one.candidate, content=row["content"], vector=vector))
-
-
-def _nothing(cut: Cut) -> Found:
-    selection = walk((), budget=cut.budget, limit=cut.limit, fit=cut.fit)
-    return Found(rows=[], report=report(selection, counter=cut.counter, budget=cut.budget, remaining=0))
 
 
 def _outcome(found: Found, leg: str, question: Question | None = None) -> Outcome:

@@ -30,10 +30,10 @@ def read_session(token: str | None) -> tuple[str, ...]:
     try:
         packed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
         inflater = zlib.decompressobj()
-        raw = inflater.decompress(packed, _MOST_SENT * _SHORT)
+        raw = inflater.decompress(packed, _MOST_SENT * _SHORT + 1)
     except (binascii.Error, ValueError, zlib.error) as error:
         raise ValidationError.of("session", "is not a token of this server") from error
-    if inflater.unconsumed_tail or not inflater.eof or len(raw) % _SHORT:
+    if not inflater.eof or inflater.unused_data or len(raw) % _SHORT or len(raw) > _MOST_SENT * _SHORT:
         raise ValidationError.of("session", "is not a token of this server")
     return tuple("#" + raw[i : i + _SHORT].hex() for i in range(0, len(raw), _SHORT))
 

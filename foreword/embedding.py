@@ -57,5 +57,8 @@ def _unit(vector: Sequence[float], spec: EmbeddingSpec) -> Vector:
 
 
 def to_literal(vector: Sequence[float]) -> str:
-    """A vector as pgvector reads it."""
-    return "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
+    """A vector as pgvector reads it; what half precision cannot tell from 0 is written as 0."""
+    return "[" + ",".join(f"{x:.6g}" if abs(x) > _LEAST else "0" for x in vector) + "]"
+
+
+_LEAST = 2.0**-25

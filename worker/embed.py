@@ -3,7 +3,8 @@
     waiting -> [model, outside any transaction] -> vectors in, queue rows out: one transaction
 
 No lock is held while the model works: an entry that was removed or rewritten meanwhile takes no vector.
-Vectors are made of redacted text, since entries hold no other.
+Vectors are made of redacted text, since entries hold no other. A batch that the model refuses is halved until
+the texts that are to blame stand alone: these go to the back of the queue, and after five times aside.
 """
 
 import logging
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 
 _BATCH = 64
 _GRAPH_BATCH = 500
+_HARMLESS = "A text that any model can read."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,15 +69,22 @@ def waiting(parts: EmbedParts) -> list[dict[str, Any]]:
 def _batch(tenant: int, parts: EmbedParts) -> int:
     with parts.ledger.transaction(tenant) as filing:
         rows = filing.run("waiting", of="vectors", model=parts.model, limit=_BATCH).fetchall()
-    if not rows:
-        return 0
+    return _keep(tenant, parts, rows) if rows else 0
+
+
+def _keep(tenant: int, parts: EmbedParts, rows: Sequence[dict[str, Any]]) -> int:
+    """Vectors made of these rows; a row that is to blame for a refusal is marked and makes none."""
     try:
         vectors = parts.embedder.embed([spoken(row["content"], row["speaker"]) for row in rows])
     except EmbedderUnavailable:
-        _mark_failed(tenant, parts, rows)
-        raise
+        parts.embedder.embed([_HARMLESS])  # raises when it is the embedder, not the texts
+        if len(rows) == 1:
+            _mark_failed(tenant, parts, rows[0])
+            return 0
+        half = len(rows) // 2
+        return _keep(tenant, parts, rows[:half]) + _keep(tenant, parts, rows[half:])
     with parts.ledger.transaction(tenant) as filing:
-        filing.run(
+        kept = filing.run(
             "keep",
             of="vectors",
             model=parts.model,
@@ -84,7 +93,7 @@ def _batch(tenant: int, parts: EmbedParts) -> int:
             marks=[row["mark"] for row in rows],
             vectors=[to_literal(vector) for vector in vectors],
         )
-    return len(rows)
+    return len(kept.fetchall())
 
 
 def spoken(content: str, speaker: str | None) -> str:
@@ -92,18 +101,10 @@ def spoken(content: str, speaker: str | None) -> str:
     return content if speaker is None or content.startswith(f"{speaker}: ") else f"{speaker}: {content}"
 
 
-def _mark_failed(tenant: int, parts: EmbedParts, rows: Sequence[dict[str, Any]]) -> None:
-    """Only where a batch of one fails is it the entry's own fault; others go to the back of the queue."""
-    if len(rows) > 1:
-        return
+def _mark_failed(tenant: int, parts: EmbedParts, row: dict[str, Any]) -> None:
+    log.warning("an entry of tenant %d cannot be embedded", tenant)
     with parts.ledger.transaction(tenant) as filing:
-        filing.run(
-            "failed",
-            of="vectors",
-            model=parts.model,
-            scopes=[row["scope_id"] for row in rows],
-            ids=[row["id"] for row in rows],
-        )
+        filing.run("failed", of="vectors", model=parts.model, scope=row["scope_id"], id=row["id"])
 
 
 def _grow(tenant: int, parts: EmbedParts) -> None:

@@ -1,6 +1,7 @@
 """Relevance: search, recall, and ``rank=relevance`` of a list."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -19,10 +20,11 @@ from api_shim.recall import RecallAsk, Recalled
 from api_shim.search import MODES, Outcome, SearchAsk
 from api_shim.sources.ranked import Cut
 from api_shim.sources.recent import draft_fields, fragment, full_fields
-from foreword.budget import FITS, Report, report, walk
+from foreword.budget import FITS, Report
 from foreword.counters import COUNTERS
 from foreword.entry import compact
 from foreword.errors import ValidationError
+from foreword.scope import Scope
 
 SEARCH_FIELDS: Final = (
     "memoryRef",
@@ -60,8 +62,7 @@ async def search(request: Request, caller: Caller, parts: Parts) -> Response:
     raw = await read_bytes(request, parts.settings.max_body_bytes, JSON)
     memory_ref, ask, full = await apart(raw, lambda: _search_ask(parse_json(raw), parts))
     await parts.reader.counting.require(ask.cut.counter)
-    scope = reachable(caller, memory_ref)
-    outcome = await parts.searcher.search(scope, ask) if scope is not None else _nothing(ask)
+    outcome = await parts.searcher.search(_asked_scope(caller, memory_ref), ask)
     return answered(request, _listing(memory_ref, outcome, full=full, scored=True))
 
 
@@ -84,11 +85,9 @@ async def relevant(request: Request, caller: Caller, parts: Parts, asked: ReadOp
     )
     await parts.reader.counting.require(asked.counter)
     scope = reachable(caller, asked.memory_ref)
-    if scope is None:
-        return answered(request, _listing(asked.memory_ref, _nothing(ask), full=False, scored=False))
-    if asked.after is not None:
+    if scope is not None and asked.after is not None:
         await parts.reader.wait_until_filed(scope, asked.after, 5.0)
-    outcome = await parts.searcher.search(scope, ask)
+    outcome = await parts.searcher.search(_asked_scope(caller, asked.memory_ref), ask)
     full = asked.all_fields
     return answered(request, _listing(asked.memory_ref, outcome, full=full, scored=full))
 
@@ -99,7 +98,7 @@ async def recall(request: Request, caller: Caller, parts: Parts) -> Response:
     raw = await read_bytes(request, parts.settings.max_body_bytes, JSON)
     refs, ask, sent = await apart(raw, lambda: _recall_ask(parse_json(raw), parts))
     await parts.reader.counting.require(ask.search.cut.counter)
-    scopes = [scope for ref in refs if (scope := reachable(caller, ref)) is not None]
+    scopes = [_asked_scope(caller, ref) for ref in refs]
     recalled = await parts.recaller.recall(scopes, ask, sent)
     if MARKDOWN in request.headers.get("accept", ""):
         answer = Answer.of(recalled.text.encode())
@@ -152,16 +151,24 @@ def _recall_ask(body: Any, parts: Parts) -> tuple[list[str], RecallAsk, tuple[st
             exclude=asked.ids("exclude"),
         ),
         format=asked.choice("format", FORMATS, "markdown-prompt"),  # type: ignore[arg-type]
-        shares=asked.shares(refs),
+        shares=_fractions(refs, asked.shares(refs)),
     )
     asked.close()
     return refs, ask, sent
 
 
-def _nothing(ask: SearchAsk) -> Outcome:
-    selection = walk((), budget=ask.cut.budget, limit=ask.cut.limit)
-    told = report(selection, counter=ask.cut.counter, budget=ask.cut.budget, remaining=0)
-    return Outcome(rows=(), report=told, legs=())
+def _asked_scope(caller: Caller, memory_ref: str) -> Scope:
+    """The scope of a ref; one that nobody can write to where the ref can hold nothing for this caller.
+
+    So what is out of reach is searched like what is empty, and answers alike.
+    """
+    return reachable(caller, memory_ref) or Scope(caller.tenant, "")
+
+
+def _fractions(refs: list[str], shares: Mapping[str, float]) -> tuple[float, ...]:
+    """A fraction for each ref; those without one share alike what the others leave."""
+    left = max(1.0 - sum(shares.values()), 0.0) / max(len(refs) - len(shares), 1)
+    return tuple(shares.get(ref, left) for ref in refs)
 
 
 def _listing(memory_ref: str, outcome: Outcome, *, full: bool, scored: bool) -> Answer:

@@ -7,12 +7,25 @@ the same every time.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 from api_shim.ranking.candidate import Candidate, Question
 from api_shim.ranking.duplicates import repeats
 from api_shim.ranking.fuse import WEIGHTS, Weights, fuse
 from api_shim.ranking.neighbourhood import places
 from api_shim.ranking.succession import succession
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recipe:
+    """What makes the ranking. Everything is on; a bench switches one thing off to learn what it is worth."""
+
+    weights: Weights = WEIGHTS
+    sets_repeats_aside: bool = True
+    prefers_successors: bool = True
+
+
+RECIPE: Final = Recipe()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,15 +56,18 @@ def order(
     return [Ranked(candidate=candidates[index], score=score) for score, _, index in best[:top]]
 
 
-def settle(question: Question, ordered: Sequence[Ranked]) -> Ranking:
+def settle(question: Question, ordered: Sequence[Ranked], recipe: Recipe = RECIPE) -> Ranking:
     """Set repeats aside and let successors go first, among those whose content is loaded."""
-    copies = repeats([one.candidate for one in ordered])
+    copies = repeats([one.candidate for one in ordered] if recipe.sets_repeats_aside else [])
+    copies += [None] * (len(ordered) - len(copies))
     repeated = {
         ordered[index].candidate.id: ordered[first].candidate.id
         for index, first in enumerate(copies)
         if first is not None
     }
     kept = [one for one, first in zip(ordered, copies, strict=True) if first is None]
+    if not recipe.prefers_successors:
+        return Ranking(ranked=tuple(kept), repeated=MappingProxyType(repeated))
     stands = places([one.candidate for one in kept])
     said = [place is not None and kept[i].candidate.speaker is not None for i, place in enumerate(stands)]
     best = float("-inf")

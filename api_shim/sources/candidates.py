@@ -7,20 +7,28 @@ from typing import Any, Final
 from api_shim.database import Database, Rows
 from api_shim.filters import Filter
 from api_shim.ranking.candidate import Candidate
-from api_shim.sources.ranked import Shape, graph_pieces, graph_settings, query
+from api_shim.sources.ranked import Shape, falls_short, graph_pieces, graph_settings, narrowed, query
 from foreword.instant import from_datetime, to_datetime
 from foreword.scope import Scope
 
 A_LEG: Final = 300
 AROUND: Final = 240
+_JOIN_WORDS: Final = (
+    "JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = w.seq"
+    " AND NOT e.superseded"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gathered:
-    """Candidates, the IDF mass of the question's words, and each one's cost as a prompt row."""
+    """Candidates, the IDF mass of the question's words, and each one's cost as a prompt row.
+
+    ``live`` rows pass the filter, the candidates among them.
+    """
 
     candidates: list[Candidate]
     mass: float
+    live: int
     row_costs: dict[int, int]
 
 
@@ -38,16 +46,8 @@ async def gather(
     dimension: int,
 ) -> Gathered:
     """One statement; ``floor`` decides who enters by likeness, and nobody else's similarity is hidden."""
-    composed = query(
-        "candidates",
-        filter=chosen.sql,
-        join=""
-        if chosen.is_open
-        else "JOIN entries e ON e.tenant_id = v.tenant_id AND e.scope_id = v.scope_id AND e.id = v.id",
-        in_graph="AND v.in_graph" if known.in_graph else "",
-        **(graph_pieces(known, dimension) if known.in_graph else _exact_pieces(known)),
-    )
     params = {
+        "ref": scope.memory_ref,
         "scope": known.scope_id,
         "words": words,
         "vector": vector,
@@ -57,13 +57,23 @@ async def gather(
         "around": AROUND,
         "now": to_datetime(now),
     } | dict(chosen.params)
-    rows = await database.search(
-        scope.tenant, composed, params, local=graph_settings() if known.in_graph else None
-    )
+    pieces = narrowed(chosen) | {"join_words": "" if chosen.is_open else _JOIN_WORDS}
+    in_graph = known.in_graph and vector is not None
+    if in_graph:
+        composed = query(
+            "scope", "candidates", in_graph="AND v.in_graph", **pieces, **graph_pieces(known, dimension)
+        )
+        rows = await database.search(scope.tenant, composed, params, local=graph_settings())
+        in_graph = not falls_short(rows[0]["seen"], A_LEG, rows[0]["universe"], chosen)
+    if not in_graph:
+        composed = query("scope", "candidates", in_graph="", **pieces, **_exact_pieces(known))
+        rows = await database.search(scope.tenant, composed, params)
+    found = [row for row in rows if row["seq"] is not None]
     return Gathered(
-        candidates=[_candidate(row) for row in rows],
-        mass=float(rows[0]["mass"] or 0) if rows else 0.0,
-        row_costs={row["seq"]: row["row_cost"] for row in rows},
+        candidates=[_candidate(row) for row in found],
+        mass=float(rows[0]["mass"] or 0),
+        live=max(rows[0]["universe"], len(found)),
+        row_costs={row["seq"]: row["row_cost"] for row in found},
     )
 
 

@@ -17,9 +17,10 @@ GRAPH_FIRST: Final = 200
 """Rows a graph is asked for at first; all of ``MOST`` only when the law wants more."""
 
 _GRAPH: Final = {
-    "hnsw.iterative_scan": "strict_order",
+    "hnsw.iterative_scan": "relaxed_order",  # what comes is sorted anew before the law sees it
     "hnsw.ef_search": "400",
-    "hnsw.max_scan_tuples": "200000",
+    "hnsw.max_scan_tuples": "20000",
+    "hnsw.scan_mem_multiplier": "4",
 }
 _JOIN_ENTRIES: Final = (
     "JOIN entries e ON e.tenant_id = v.tenant_id AND e.scope_id = v.scope_id AND e.id = v.id"
@@ -39,11 +40,13 @@ class Cut:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
-    """What a search must know of a scope before it asks: numbers, size, and who speaks there."""
+    """What a search must know of a scope before it asks: numbers, size, and who speaks there.
+
+    ``scope_id`` is 0 for a scope nobody has written to; ``model`` is None unless the question's model serves.
+    """
 
     scope_id: int
     in_graph: bool
-    documents: int
     model: int | None
     speakers: tuple[str, ...] = ()
 
@@ -56,17 +59,13 @@ class Found:
     report: Report
 
 
-async def shape(database: Database, scope: Scope, model: str | None, *, speakers: bool) -> Shape | None:
-    """The shape of a scope; None when there is no such scope."""
+async def shape(database: Database, scope: Scope, model: str | None, *, speakers: bool) -> Shape:
+    """The shape of a scope, whether or not there is such a scope."""
     params = {"ref": scope.memory_ref, "name": model, "speakers": speakers}
-    rows = await database.search(scope.tenant, query("shape"), params)
-    if not rows:
-        return None
-    row = rows[0]
+    (row,) = await database.search(scope.tenant, query("shape"), params)
     return Shape(
         scope_id=row["scope_id"],
         in_graph=row["in_graph"],
-        documents=row["documents"],
         model=row["model"],
         speakers=tuple(row["speakers"]),
     )
@@ -76,6 +75,16 @@ def query(*names: str, **pieces: object) -> bytes:
     """Named parts of ``search.sql`` joined, with the pieces put into their braces."""
     parts = resources.queries("api_shim.sources", "search.sql")
     return "\n".join(parts[name] for name in names).format(**pieces).encode()
+
+
+def narrowed(chosen: Filter) -> dict[str, object]:
+    """The pieces a filter puts into a statement: its condition, what it joins, what it counts."""
+    universe = query("universe_open" if chosen.is_open else "universe_filtered", filter=chosen.sql)
+    return {
+        "filter": chosen.sql,
+        "join": "" if chosen.is_open else _JOIN_ENTRIES,
+        "universe": universe.decode(),
+    }
 
 
 async def ranked(
@@ -89,7 +98,7 @@ async def ranked(
     **params: object,
 ) -> Found:
     """A ``lexical`` or ``filter`` ranking, cut."""
-    composed = query("scope", leg, "cut", filter=chosen.sql)
+    composed = query("scope", leg, "cut", **narrowed(chosen))
     given = _params(scope, cut, chosen, now) | params
     return _found(await database.search(scope.tenant, composed, given), cut)
 
@@ -113,19 +122,30 @@ async def nearest(
         "model": known.model,
         "scope": known.scope_id,
     }
-    join = "" if chosen.is_open else _JOIN_ENTRIES
-    if not known.in_graph:
-        composed = query("scope", "semantic_exact", "cut", join=join, filter=chosen.sql)
-        return _found(await database.search(scope.tenant, composed, params), cut)
-    composed = query(
-        "scope", "semantic_graph", "cut", join=join, filter=chosen.sql, **graph_pieces(known, dimension)
-    )
-    for most in (GRAPH_FIRST, MOST):
-        rows = await database.search(scope.tenant, composed, params | {"most": most}, local=_GRAPH)
-        found = _found(rows, cut)
-        if not rows or rows[0]["ended"] != "end" or rows[0]["visited"] < most:
-            break
-    return found
+    if known.in_graph:
+        composed = query(
+            "scope", "semantic_graph", "cut", **narrowed(chosen), **graph_pieces(known, dimension)
+        )
+        for most in (GRAPH_FIRST, MOST):
+            (first, *_) = rows = await database.search(
+                scope.tenant, composed, params | {"most": most}, local=_GRAPH
+            )
+            if falls_short(first["seen"], most, first["looked_at"], chosen):
+                break
+            if first["ended"] != "end" or first["visited"] < most:
+                return _found(rows, cut)
+        else:
+            return _found(rows, cut)
+    composed = query("scope", "semantic_exact", "cut", **narrowed(chosen))
+    return _found(await database.search(scope.tenant, composed, params), cut)
+
+
+def falls_short(seen: int, most: int, live: int, chosen: Filter) -> bool:
+    """Whether a walk over the graph may have missed rows: it brought fewer than asked for and than there are.
+
+    How many a filter lets through is not known here. Where they are few, looking at all of them is cheap.
+    """
+    return seen < most and not (chosen.is_open and seen >= live)
 
 
 def graph_pieces(known: Shape, dimension: int) -> dict[str, object]:
@@ -156,9 +176,6 @@ def _params(scope: Scope, cut: Cut, chosen: Filter, now: int) -> dict[str, Any]:
 
 
 def _found(rows: Rows, cut: Cut) -> Found:
-    if not rows:
-        empty = Selection(kept=(), used=0, visited=0, oversize=0, ended="end", smallest_omitted=None)
-        return Found(rows=[], report=report(empty, counter=cut.counter, budget=cut.budget, remaining=0))
     first = rows[0]
     kept = [row for row in rows if row["seq"] is not None]
     offered, looked_at = int(first["offered"]), int(first["looked_at"])

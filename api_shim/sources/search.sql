@@ -1,6 +1,7 @@
 -- Rankings of one scope. Every statement below is one round trip: a leg ranks, the law cuts from stored costs,
 -- and only what is kept is fetched. {filter} is a compiled condition over ``entries e``, {join} brings e in
--- where a leg needs it, {vector} is a model's expression that its graph index knows.
+-- where a leg needs it, {vector} is a model's expression that its graph index knows. {universe} counts the live
+-- rows that the filter lets through: what a leg does not offer of these is told as left out for unlikeness.
 
 -- name: cut
 , gathered AS (
@@ -9,11 +10,11 @@
     FROM (SELECT *, row_number() OVER (ORDER BY score DESC, seq DESC) AS place FROM ranked) placed
 ), cut AS MATERIALIZED (
     SELECT c.*, g.seqs, g.scores, g.similarities, (SELECT looked_at FROM totals) AS looked_at,
-           (SELECT offered FROM totals) AS offered
+           (SELECT offered FROM totals) AS offered, (SELECT seen FROM totals) AS seen
     FROM gathered g, cut_ranked(g.costs, %(budget)s, %(limit)s, %(fit)s, %(walk)s) c
 )
 SELECT cut.used, cut.visited, cut.oversize, cut.ended, cut.smallest_omitted, cut.looked_at, cut.offered,
-       cut.scores[k.place] AS score, cut.similarities[k.place] AS similarity, e.*
+       cut.seen, cut.scores[k.place] AS score, cut.similarities[k.place] AS similarity, e.*
 FROM cut
 LEFT JOIN LATERAL unnest(cut.kept) WITH ORDINALITY AS k (place, nth) ON true
 LEFT JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = (SELECT scope_id FROM scope)
@@ -22,9 +23,21 @@ ORDER BY k.nth
 
 -- name: scope
 WITH scope AS MATERIALIZED (
-    SELECT scope_id, in_graph, documents FROM scopes
-    WHERE tenant_id = current_tenant() AND memory_ref = %(ref)s
+    SELECT s.scope_id, s.in_graph, s.active - (
+        SELECT count(*) FROM entries e WHERE e.tenant_id = s.tenant_id AND e.scope_id = s.scope_id
+        AND e.expires_at <= %(now)s AND NOT e.superseded) AS live
+    FROM scopes s WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
+), universe AS MATERIALIZED (
+    SELECT {universe} AS n FROM scope s
 )
+
+-- name: universe_open
+s.live
+
+-- name: universe_filtered
+CASE WHEN s.in_graph THEN 0 ELSE (
+    SELECT count(*) FROM entries e WHERE e.tenant_id = current_tenant() AND e.scope_id = s.scope_id
+    AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}) END
 
 -- name: semantic_exact
 , near AS MATERIALIZED (
@@ -37,7 +50,9 @@ WITH scope AS MATERIALIZED (
     SELECT seq, cost, similarity AS score, similarity FROM near
     WHERE similarity >= %(floor)s ORDER BY similarity DESC, seq DESC LIMIT %(most)s
 ), totals AS MATERIALIZED (
-    SELECT count(*) AS looked_at, count(*) FILTER (WHERE similarity >= %(floor)s) AS offered FROM near
+    SELECT greatest(count(*), (SELECT n FROM universe)) AS looked_at, count(*) AS seen,
+           count(*) FILTER (WHERE similarity >= %(floor)s) AS offered
+    FROM near
 )
 
 -- name: semantic_graph
@@ -51,10 +66,10 @@ WITH scope AS MATERIALIZED (
 ), ranked AS MATERIALIZED (
     SELECT seq, cost, similarity AS score, similarity FROM near WHERE similarity >= %(floor)s
 ), totals AS MATERIALIZED (
-    SELECT greatest((SELECT documents FROM scope), count(*)) AS looked_at,
-           CASE WHEN count(*) FILTER (WHERE similarity < %(floor)s) > 0
+    SELECT greatest(count(*), (SELECT n FROM universe)) AS looked_at, count(*) AS seen,
+           CASE WHEN count(*) < %(most)s OR count(*) FILTER (WHERE similarity < %(floor)s) > 0
                 THEN count(*) FILTER (WHERE similarity >= %(floor)s)
-                ELSE greatest((SELECT documents FROM scope), count(*)) END AS offered
+                ELSE greatest(count(*), (SELECT n FROM universe)) END AS offered
     FROM near
 )
 
@@ -69,7 +84,8 @@ WITH scope AS MATERIALIZED (
     SELECT seq, cost, score, NULL::double precision AS similarity FROM hits
     ORDER BY score DESC, seq DESC LIMIT %(most)s
 ), totals AS MATERIALIZED (
-    SELECT count(*) AS looked_at, count(*) AS offered FROM hits
+    SELECT greatest(count(*), (SELECT n FROM universe)) AS looked_at, count(*) AS offered, count(*) AS seen
+    FROM hits
 )
 
 -- name: filter
@@ -82,48 +98,57 @@ WITH scope AS MATERIALIZED (
     SELECT seq, cost, seq::double precision AS score, NULL::double precision AS similarity FROM hits
     ORDER BY seq DESC LIMIT %(most)s
 ), totals AS MATERIALIZED (
-    SELECT count(*) AS looked_at, count(*) AS offered FROM hits
+    SELECT count(*) AS looked_at, count(*) AS offered, count(*) AS seen FROM hits
 )
 
 -- name: shape
-SELECT s.scope_id, s.in_graph, s.documents,
-       (SELECT model_id FROM embedding_models m WHERE m.state = 'serving' AND m.name = %(name)s) AS model,
+SELECT coalesce(s.scope_id, 0) AS scope_id, coalesce(s.in_graph, false) AS in_graph, m.model,
        CASE WHEN %(speakers)s THEN ARRAY(SELECT speakers_of(s.scope_id)) ELSE '{{}}' END AS speakers
-FROM scopes s WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
+FROM (SELECT (SELECT model_id FROM embedding_models WHERE state = 'serving' AND name = %(name)s) AS model) m
+LEFT JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 
 -- name: candidates
-WITH words AS MATERIALIZED (
+, words AS MATERIALIZED (
     SELECT * FROM score_words(%(scope)s, %(words)s)
-), dense AS MATERIALIZED (
-    SELECT v.seq FROM vectors v {join}
+), near AS MATERIALIZED (
+    SELECT v.seq, 1 - ({vector} <=> %(vector)s::{type}) AS similarity
+    FROM vectors v {join}
     WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = {model} {in_graph}
-      AND (v.expires_at IS NULL OR v.expires_at > %(now)s) AND {filter}
-      AND %(vector)s::text IS NOT NULL AND 1 - ({vector} <=> %(vector)s::{type}) >= %(floor)s
+      AND (v.expires_at IS NULL OR v.expires_at > %(now)s) AND {filter} AND %(vector)s::text IS NOT NULL
     ORDER BY {vector} <=> %(vector)s::{type}
     LIMIT %(most)s
+), placed AS MATERIALIZED (
+    SELECT seq, row_number() OVER (ORDER BY similarity DESC, seq DESC) AS place
+    FROM near WHERE similarity >= %(floor)s
+    UNION ALL
+    (SELECT w.seq, row_number() OVER (ORDER BY w.score DESC, w.seq DESC) AS place
+     FROM words w {join_words} WHERE {filter} ORDER BY place LIMIT %(most)s)
 ), hits AS MATERIALIZED (
-    SELECT seq FROM dense
-    UNION
-    (SELECT seq FROM words ORDER BY score DESC, seq DESC LIMIT %(most)s)
+    SELECT seq, min(place) AS place FROM placed GROUP BY seq
 ), around AS MATERIALIZED (
     SELECT n.seq
-    FROM (SELECT seq FROM hits LIMIT %(around)s) h
+    FROM (SELECT seq FROM hits ORDER BY place, seq DESC LIMIT %(around)s) h
     JOIN entries c ON c.tenant_id = current_tenant() AND c.scope_id = %(scope)s AND c.seq = h.seq
         AND NOT c.superseded AND c.conversation IS NOT NULL
     JOIN entries n ON n.tenant_id = current_tenant() AND n.scope_id = %(scope)s
         AND n.conversation = c.conversation AND n.turn BETWEEN c.turn - 4 AND c.turn + 4
 ), wanted AS MATERIALIZED (
     SELECT seq FROM hits UNION SELECT seq FROM around
+), found AS MATERIALIZED (
+    SELECT e.seq, e.id, 1 - (v.embedding <=> %(vector)s::halfvec) AS cosine, coalesce(w.score, 0) AS words,
+           e.speaker, e.conversation, e.turn, e.observed_at, e.costs[%(ordinal)s + 1] AS cost,
+           e.row_costs[%(ordinal)s + 1] AS row_cost
+    FROM wanted
+    JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = wanted.seq
+    LEFT JOIN vectors v ON v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = {model}
+        AND v.seq = e.seq
+    LEFT JOIN words w ON w.seq = e.seq
+    WHERE NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}
 )
-SELECT e.seq, e.id, 1 - (v.embedding <=> %(vector)s::halfvec) AS cosine, coalesce(w.score, 0) AS words,
-       (SELECT max(mass) FROM words) AS mass, e.speaker, e.conversation, e.turn, e.observed_at,
-       e.costs[%(ordinal)s + 1] AS cost, e.row_costs[%(ordinal)s + 1] AS row_cost
-FROM wanted
-JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = wanted.seq
-LEFT JOIN vectors v ON v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = {model}
-    AND v.seq = e.seq
-LEFT JOIN words w ON w.seq = e.seq
-WHERE NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}
+SELECT (SELECT max(mass) FROM words) AS mass, (SELECT count(*) FROM near) AS seen,
+       coalesce((SELECT n FROM universe), 0) AS universe, found.*
+FROM (SELECT) AS one LEFT JOIN found ON true
+ORDER BY found.seq DESC
 
 -- name: contents
 SELECT e.*, CASE WHEN e.seq = ANY (%(compared)s::bigint[]) THEN v.embedding::text END AS embedding

@@ -11,6 +11,11 @@ from foreword.errors import EmbedderUnavailable
 _LONGEST = 8000
 """Characters sent of one text: under the 8,191 tokens such models take, in any script."""
 
+_NO_VECTORS = (
+    *(httpx.HTTPError, httpx.InvalidURL, json.JSONDecodeError),
+    *(KeyError, TypeError, ValueError, OverflowError, RecursionError),
+)
+
 
 class OpenAICompatible:
     """One HTTP call a batch. ``url`` is the base, up to and without ``/embeddings``."""
@@ -29,7 +34,7 @@ class OpenAICompatible:
             response.raise_for_status()
             rows = sorted(response.json()["data"], key=lambda row: row["index"])
             vectors = [[float(x) for x in row["embedding"]] for row in rows]
-        except (httpx.HTTPError, json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        except _NO_VECTORS as error:
             raise EmbedderUnavailable("The embedding server did not answer with vectors.") from error
         return checked(vectors, self.spec, len(texts))
 

@@ -1,16 +1,37 @@
--- Terms of a text: English words by stem, without stop words, and CJK runs as pairs of characters. Rows and
--- queries go through this one function.
+-- A run of characters of a script written without spaces, or close to it: Han, kana, hangul.
+CREATE OR REPLACE FUNCTION cjk()
+RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT '[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f'
+        '\U00020000-\U0003ffff]+'
+$$;
+
+-- Terms of a text: English words by stem, without stop words, and CJK runs as pairs of characters with the
+-- last character alone after them, so that every character starts a term. Rows and queries go through this one
+-- function. What stands behind the first 262,144 characters is not searched as words.
 CREATE OR REPLACE FUNCTION lexemes(p_text text)
 RETURNS TABLE (term text, tf integer)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT left(w.lexeme, 128), cardinality(w.positions)
-    FROM unnest(to_tsvector('pg_catalog.english',
-         regexp_replace(p_text, '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+', ' ', 'g'))) AS w
+    FROM unnest(to_tsvector('pg_catalog.english', regexp_replace(left(p_text, 262144), cjk(), ' ', 'g'))) AS w
     UNION ALL
     SELECT substr(run.m[1], i, 2), count(*)::integer
-    FROM regexp_matches(p_text, '([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+)', 'g') AS run (m),
-         generate_series(1, greatest(char_length(run.m[1]) - 1, 1)) AS i
+    FROM regexp_matches(left(p_text, 262144), '(' || cjk() || ')', 'g') AS run (m),
+         generate_series(1, char_length(run.m[1])) AS i
     GROUP BY 1
+$$;
+
+-- Terms of a question. A CJK character that stands alone there is whatever starts with it; the last character
+-- of a longer run is left out, since its pair says more.
+CREATE OR REPLACE FUNCTION asked_terms(p_question text)
+RETURNS TABLE (term text, is_prefix boolean)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT given.term, given.is_prefix
+    FROM (SELECT DISTINCT l.term, char_length(l.term) = 1 AND l.term ~ cjk() AS is_prefix
+          FROM lexemes(p_question) l) given
+    WHERE NOT given.is_prefix OR EXISTS (
+        SELECT FROM regexp_matches(left(p_question, 262144), '(' || cjk() || ')', 'g') AS run (m)
+        WHERE run.m[1] = given.term)
 $$;
 
 -- What of an entry is searched as words: its content without the speaker's name in front of it.
@@ -139,7 +160,7 @@ BEGIN
     kept := '{}'; used := 0; visited := 0; oversize := 0; ended := 'end';
     FOREACH cost IN ARRAY coalesce(p_costs, '{}') LOOP
         IF cardinality(kept) = p_limit THEN ended := 'limit'; EXIT; END IF;
-        IF p_fit = 'pack' AND p_budget IS NOT NULL AND visited = p_walk THEN ended := 'walk'; EXIT; END IF;
+        IF p_fit = 'pack' AND visited = p_walk THEN ended := 'walk'; EXIT; END IF;
         IF p_budget IS NULL OR used + cost <= p_budget THEN
             kept := kept || (visited + 1)::integer;
             used := used + cost;
@@ -177,15 +198,20 @@ CREATE OR REPLACE FUNCTION score_words(p_scope bigint, p_question text)
 RETURNS TABLE (seq bigint, score double precision, mass double precision)
 LANGUAGE sql STABLE AS $$
     WITH words AS MATERIALIZED (
-        SELECT DISTINCT l.term FROM lexemes(p_question) l
+        SELECT t.term, t.is_prefix FROM asked_terms(p_question) t
     ), size AS MATERIALIZED (
         SELECT greatest(s.documents, 1)::double precision AS n,
                greatest(s.terms::double precision / greatest(s.documents, 1), 1) AS average
         FROM scopes s WHERE s.tenant_id = current_tenant() AND s.scope_id = p_scope
     ), hits AS MATERIALIZED (
-        SELECT p.term, p.seq, p.tf, p.length
+        SELECT p.term, p.seq, p.tf::bigint, p.length
         FROM words w JOIN postings p ON p.term = w.term
-        WHERE p.tenant_id = current_tenant() AND p.scope_id = p_scope
+        WHERE p.tenant_id = current_tenant() AND p.scope_id = p_scope AND NOT w.is_prefix
+        UNION ALL
+        SELECT w.term, p.seq, sum(p.tf), max(p.length)
+        FROM words w JOIN postings p ON p.term >= w.term AND p.term <= w.term || U&'\+10FFFF'
+        WHERE p.tenant_id = current_tenant() AND p.scope_id = p_scope AND w.is_prefix
+        GROUP BY w.term, p.seq
     ), weights AS MATERIALIZED (
         SELECT w.term, ln(1 + (size.n - count(h.seq) + 0.5) / (count(h.seq) + 0.5)) AS idf
         FROM size, words w LEFT JOIN hits h USING (term) GROUP BY w.term, size.n
@@ -208,6 +234,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('embedding_models'));
     SELECT model_id INTO v_model FROM embedding_models WHERE name = p_name AND state <> 'retired';
     IF FOUND THEN RETURN v_model; END IF;
+    LOCK TABLE entries IN SHARE MODE;  -- what is filed now is queued below, what is filed later knows the model
     INSERT INTO embedding_models (name, dimension, distance, state)
     VALUES (p_name, p_dimension, 'cosine',
             CASE WHEN EXISTS (SELECT FROM embedding_models WHERE state = 'serving')

@@ -11,9 +11,9 @@ SELECT tenant_id, waiting FROM tenants_unembedded(%(model)s)
 SELECT serve_model(%(model)s)
 
 -- name: waiting
-SELECT u.scope_id, u.id, e.content, e.speaker, md5(e.content) AS mark
+SELECT u.scope_id, u.id, e.content, e.speaker, md5(concat_ws(E'\n', e.speaker, e.content)) AS mark
 FROM unembedded u JOIN entries e USING (tenant_id, scope_id, id)
-WHERE u.tenant_id = current_tenant() AND u.model_id = %(model)s AND u.failures < 5
+WHERE u.tenant_id = current_tenant() AND u.model_id = %(model)s AND u.failures < 5 AND NOT e.superseded
 ORDER BY u.failures, e.seq DESC
 LIMIT %(limit)s
 
@@ -28,18 +28,19 @@ WITH given AS MATERIALIZED (
     FROM given g
     JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = g.scope_id AND e.id = g.id
     JOIN scopes s ON s.tenant_id = e.tenant_id AND s.scope_id = e.scope_id
-    WHERE NOT e.superseded AND md5(e.content) = g.mark
+    WHERE NOT e.superseded AND md5(concat_ws(E'\n', e.speaker, e.content)) = g.mark
     ON CONFLICT (tenant_id, scope_id, model_id, seq) DO UPDATE
         SET embedding = excluded.embedding, costs = excluded.costs
     RETURNING scope_id, id
 )
 DELETE FROM unembedded u USING kept k
 WHERE u.tenant_id = current_tenant() AND u.scope_id = k.scope_id AND u.id = k.id AND u.model_id = %(model)s
+RETURNING u.id
 
 -- name: failed
 UPDATE unembedded SET failures = failures + 1
 WHERE tenant_id = current_tenant() AND model_id = %(model)s
-  AND (scope_id, id) IN (SELECT * FROM unnest(%(scopes)s::bigint[], %(ids)s::text[]))
+  AND scope_id = %(scope)s AND id = %(id)s
 
 -- name: outgrown
 SELECT s.scope_id, s.memory_ref FROM scopes s
