@@ -15,12 +15,13 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A claim with its number. ``most``: at most so much; else at least so much."""
+    """A claim with its number and its unit. ``most``: at most so much; else at least so much."""
 
     claim: str
     value: float
     bound: float
     most: bool = True
+    unit: str = "x"
 
     @property
     def met(self) -> bool:
@@ -29,7 +30,8 @@ class Target:
 
     def __str__(self) -> str:
         sign = "<=" if self.most else ">="
-        return f"{self.claim}: {self.value:.2f}x (target {sign} {self.bound:g}x)"
+        digits = 2 if self.unit == "x" else 3
+        return f"{self.claim}: {self.value:.{digits}f}{self.unit} (target {sign} {self.bound:g}{self.unit})"
 
 
 @dataclass(frozen=True, kw_only=True)
