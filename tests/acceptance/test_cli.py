@@ -88,6 +88,37 @@ def test_get_receipt_stats_events(run: Run, ref: str) -> None:
     assert _json(run("events", "-r", ref, "--json"))["events"][0]["memoryId"] == entry_id
 
 
+def test_search_and_recall(run: Run, ref: str) -> None:
+    """``search`` shows scores, ``recall`` prints the block alone and says beside it what it cost."""
+    for content in ("The deploy window is 14:00 UTC.", "Invoices go to Ada."):
+        run("remember", "-r", ref, "--wait", "30", "--tag", content[:3].lower(), content)
+    shown = run("search", "-r", ref, "deploy window", "--mode", "lexical", "--token-budget", "10")
+    assert "The deploy window is 14:00 UTC." in shown.stdout
+    assert "score" in shown.stdout
+    assert "10 o200k_base of 10" in shown.stderr
+    narrow = run("search", "-r", ref, "--mode", "filter", "--filter", '{"tags": "inv"}', "--json")
+    assert [entry["content"] for entry in _json(narrow)["entries"]] == ["Invoices go to Ada."]
+    asked = ("recall", "-r", ref, "deploy window", "--token-budget", "1024", "--format", "markdown-prompt")
+    block, told = run(*asked), _json(run(*asked, "--json"))
+    assert block.stdout == told["text"]
+    assert "The deploy window is 14:00 UTC." in block.stdout
+    assert f"{told['budget']['used']} o200k_base of 1024" in block.stderr
+    again = run(*asked, "-r", f"{ref}/other", "--session", told["session"])
+    assert again.stdout == ""
+    assert run("recall", "-r", ref, "x", "--format", "html").returncode == 2
+    ranked = run("list", "-r", ref, "--rank", "relevance", "--query", "deploy window", "--json")
+    assert set(_json(ranked)) >= {"entries", "budget"}
+
+
+def test_reembed_has_nothing_to_do(run: Run, ref: str) -> None:
+    """On a running product ``reembed`` needs no settings, ends well and leaves the same model serving."""
+    run("remember", "-r", ref, "--wait", "30", "text")
+    done = run("reembed")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(run("doctor", "--json").stdout)
+    assert {finding["state"] for finding in found if finding["check"] in ("embedder", "model")} == {"ok"}
+
+
 def test_delete_and_forget(run: Run, ref: str) -> None:
     """A removed entry is gone at once; asking for it exits 6; ``forget --yes`` says how many went."""
     ids = [_json(run("remember", "-r", ref, "--wait", "30", "--json", text))["id"] for text in "abc"]
@@ -164,6 +195,7 @@ def test_the_doctor_finds_nothing_wrong(run: Run) -> None:
     assert found.returncode == 0
     checks = {finding["check"] for finding in json.loads(found.stdout)}
     assert checks >= {"python", "counters", "programs", "data folder", "product", "ledger", "redis", "broker"}
+    assert checks >= {"embedder", "model", "vectors"}
 
 
 def test_the_doctor_sees_what_no_read_shows(run: Run, ref: str) -> None:

@@ -11,7 +11,9 @@ import pytest
 
 from foreword import AsyncClient, Client
 from foreword.client import Entry, Receipt
+from foreword.counters import counter
 from foreword.errors import Conflict, NotFound, Unauthenticated, ValidationError
+from tests.services import eventually
 
 
 @pytest.fixture
@@ -202,6 +204,9 @@ def test_the_async_client_does_the_same(product: dict[str, Any], ref: str) -> No
             await asyncio.gather(*(client.remember(ref, f"entry {n}", wait=30) for n in range(20)))
             pages = [page async for page in client.pages(ref, limit=15)]
             assert [len(page) for page in pages] == [15, 5]
+            words = await client.search(ref, "entry", mode="lexical", top_k=3)
+            assert len(words) == 3
+            assert "entry 7" in (await client.recall(ref, "entry 7")).text
             lines = [line async for line in client.export(ref)]
             assert sorted(line["content"] for line in lines) == sorted(f"entry {n}" for n in range(20))
             await client.delete(ref, lines[0]["id"])
@@ -210,3 +215,58 @@ def test_the_async_client_does_the_same(product: dict[str, Any], ref: str) -> No
             assert await client.forget(ref) == 19
 
     asyncio.run(run())
+
+
+def _found(client: Client, ref: str, query: str) -> list[str]:
+    return [entry.content for entry in client.search(ref, query, mode="semantic", top_k=1)]
+
+
+def test_a_question_finds_what_bears_on_it(client: Client, ref: str) -> None:
+    """A search brings typed entries with scores, best first, a report with its legs, and keeps its budget."""
+    _filed(client, ref, "The deploy window is 14:00 UTC.", "The customer prefers mornings.")
+    client.remember(ref, "Invoices go to Ada.", wait=30, tags=["billing"], metadata={"n": 1})
+    eventually(
+        lambda: _found(client, ref, "early appointments") == ["The customer prefers mornings."],
+        "the entries have their vectors",
+    )
+    page = client.search(ref, "When can we deploy?", token_budget=10)
+    (entry,) = page
+    assert entry.content == "The deploy window is 14:00 UTC."
+    assert isinstance(entry.score, float)
+    assert entry.similarity is not None
+    assert 0.3 < entry.similarity <= 1
+    assert page.budget is not None
+    assert (page.budget.token_budget, page.budget.used) == (10, 10)
+    assert page.budget.legs == ("semantic", "lexical")
+    assert page.query_truncated is None
+    since = datetime.now(UTC) - timedelta(hours=1)
+    narrow = client.search(ref, mode="filter", filter={"createdAt": {"gte": since}, "metadata.n": 1})
+    assert [entry.content for entry in narrow] == ["Invoices go to Ada."]
+    ranked = client.list(ref, rank="relevance", query="early appointments", min_similarity=0.2, fields="all")
+    assert ranked.entries[0].content == "The customer prefers mornings."
+    assert all(entry.similarity is not None and entry.similarity >= 0.2 for entry in ranked)
+    assert client.search(ref, "x " * 9000, mode="lexical").query_truncated is True
+
+
+def test_a_recall_is_a_block_that_costs_what_it_says(client: Client, ref: str) -> None:
+    """The block is text within its budget, counted exactly; its session keeps it from being sent again."""
+    _filed(client, ref, "The deploy window is 14:00 UTC.", "word " * 200 + "deploy")
+    block = client.recall(ref, "When is the deploy window?", token_budget=200)
+    assert "The deploy window is 14:00 UTC." in block.text
+    assert str(block) == block.text
+    assert block.budget.used == counter("o200k_base").count(block.text) <= 200
+    assert len(block.entries) == block.budget.returned == 1
+    again = client.recall(ref, "When is the deploy window?", token_budget=200, session=block.session)
+    assert (again.text, again.entries) == ("", ())
+    assert again.budget.omitted.oversize == 1
+    kept = client.recall(
+        [ref, f"{ref}/other"],
+        "When is the deploy window?",
+        format="xml",
+        exclude=block.entries,
+        shares={ref: 0.5},
+    )
+    assert block.entries[0] not in kept.entries
+    assert kept.text.startswith("<memory")
+    same = client.recall(ref, "When is the deploy window?", token_budget=200)
+    assert (same.text, same.etag) == (block.text, block.etag)

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.services import LIMIT_S, Product
+from tests.services import LIMIT_S, Product, eventually
 
 ROOT = Path(__file__).parents[2]
 PLACE = "http://127.0.0.1:8321"
@@ -24,8 +24,13 @@ def blocks(name: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = blocks("README.md", "python")
-COMMANDS = [line for block in blocks("README.md", "sh") for line in block.splitlines() if "foreword " in line]
+COMMANDS, (RECALL,) = (
+    [line for block in group for line in block.splitlines() if "foreword " in line]
+    for group in (blocks("README.md", "sh")[1:2], blocks("README.md", "sh")[3:4])
+)
+BLOCK = re.findall(r"^```sh\nforeword recall .*\n```\n```\n([^`]*)^```", README, re.MULTILINE)
 CALLS = re.findall(
     r"^```sh\n(curl [^`]*)^```\n```json\n([^`]*)^```",
     (ROOT / "docs/api.md").read_text(encoding="utf-8"),
@@ -53,6 +58,7 @@ def test_there_are_examples() -> None:
     """The documents were taken apart rightly."""
     assert len(PYTHON) == 3
     assert len(COMMANDS) == 5
+    assert len(BLOCK) == 1
     assert len(CALLS) >= 5
 
 
@@ -72,6 +78,21 @@ def test_the_commands_give_the_answer(environment: dict[str, str]) -> None:
     assert told == ["The deploy window is 14:00 UTC.", "Ada: we ship on Thursday, not on Friday."]
     assert all(f"  {line}\n" in (ROOT / "README.md").read_text(encoding="utf-8") for line in told)
     assert "[REDACTED:aws-access-key-id]" in run(["foreword", "list", "-r", "readme"], environment)
+
+
+def test_the_block_is_what_a_recall_gives(environment: dict[str, str]) -> None:
+    """README's block comes out of the memory that README wrote, but for ids and the day."""
+    environment = environment | {"PYTHONWARNINGS": "error"}
+    for command in COMMANDS[:-1]:
+        run(shlex.split(command.replace("-r agent/7", "-r readme/recall")), environment)
+    run(["foreword", "list", "-r", "readme/recall", "--limit", "1"], environment)
+
+    def same(text: str) -> str:
+        return re.sub(r"fact-\d{6}|\d{4}-\d\d-\d\d", "...", text)
+
+    words = shlex.split(RECALL.replace("-r agent/7", "-r readme/recall"))
+    rows = BLOCK[0].rpartition("\n")[0].rpartition("\n")[0] + "\n"
+    eventually(lambda: same(run(words, environment)) == same(rows), "the entries have their vectors")
 
 
 def shape(value: Any) -> Any:

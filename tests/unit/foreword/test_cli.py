@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from foreword.cli import output
+from foreword.cli import output, processes
 from foreword.cli.root import root
 
 
@@ -74,6 +74,10 @@ def test_no_secret_is_an_argument(path: str) -> None:
         ("shim",),
         ("worker",),
         ("beat",),
+        ("embed",),
+        ("reembed",),
+        ("search", "-r", "a", "text"),
+        ("recall", "-r", "a", "text"),
     ],
 )
 def test_no_server_is_said_in_one_line(arguments: tuple[str, ...]) -> None:
@@ -107,6 +111,20 @@ def test_metadata_must_be_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
         result = _run("remember", "-r", "a", "--metadata", wrong, "text")
         assert result.exit_code == 2
         assert "metadata" in result.stderr
+
+
+def test_a_filter_must_be_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter that is no JSON object is refused before anything is sent."""
+    monkeypatch.setenv("FOREWORD_URL", "http://127.0.0.1:1")
+    for wrong in ("[1]", "{", "nope"):
+        result = _run("search", "-r", "a", "--filter", wrong, "text")
+        assert result.exit_code == 2
+        assert "filter" in result.stderr
+
+
+def test_who_embeds_opens_nothing() -> None:
+    """The opening keys are taken out of what an embedding process is told."""
+    assert processes._opening_nothing({"FOREWORD_SEAL_KEYS": "x", "PATH": "y"}) == {"PATH": "y"}
 
 
 def test_forgetting_is_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from foreword.client.answers import Entry, Omitted, Page, Receipt, Report, to_wire
+from foreword.client.answers import Entry, Omitted, Page, Receipt, Recollection, Report, to_wire
 
 _PAGE: dict[str, Any] = {
     "memoryRef": "a",
@@ -55,6 +55,29 @@ def test_a_page_is_typed() -> None:
 def test_a_page_can_be_written_again() -> None:
     """The JSON of a page is what was read, and its ETag."""
     assert to_wire(Page.from_wire(_PAGE, "e")) == _PAGE | {"etag": "e"}
+
+
+def test_a_recollection_is_typed() -> None:
+    """A recall's answer has its block, its cost, its legs and what to carry on, and reads as the block."""
+    body = {
+        "text": "block\n",
+        "entries": ["1", "2"],
+        "budget": _PAGE["budget"] | {"legs": ["semantic", "lexical"]},
+        "etag": "e",
+        "session": "s",
+        "queryTruncated": True,
+    }
+    found = Recollection.from_wire(body)
+    assert (str(found), found.entries, found.session, found.query_truncated) == (
+        "block\n",
+        ("1", "2"),
+        "s",
+        True,
+    )
+    assert found.budget.legs == ("semantic", "lexical")
+    assert to_wire(found) == body
+    with pytest.raises(FrozenInstanceError):
+        found.text = ""  # type: ignore[misc]
 
 
 def test_answers_are_frozen() -> None:

@@ -116,6 +116,42 @@ def test_options_are_written_in_the_contracts_names() -> None:
         calls.list_entries("a", {"budget": 1})  # type: ignore[typeddict-unknown-key]
 
 
+def test_a_question_is_written_in_the_contracts_names() -> None:
+    """Options of a search and a recall become fields; names of metadata and memories stay as they are."""
+    asked = calls.search(
+        "a",
+        "why?",
+        {
+            "top_k": 3,
+            "filter": {
+                "metadata.snake_case": {"in": ("x",)},
+                "createdAt": {"lt": datetime(2026, 1, 1, tzinfo=UTC)},
+            },
+        },
+    )
+    assert (asked.method, asked.path, asked.repeatable) == ("POST", "/v1/memory/search", True)
+    assert _body(asked) == {
+        "memoryRef": "a",
+        "query": "why?",
+        "topK": 3,
+        "filter": {"metadata.snake_case": {"in": ["x"]}, "createdAt": {"lt": "2026-01-01T00:00:00.000Z"}},
+    }
+    recalled = calls.recall(
+        ("a_b", "c"), "why?", {"shares": {"a_b": 0.5}, "exclude": iter("12"), "min_similarity": -1}
+    )
+    assert _body(recalled) == {
+        "memoryRef": ["a_b", "c"],
+        "query": "why?",
+        "shares": {"a_b": 0.5},
+        "exclude": ["1", "2"],
+        "minSimilarity": -1,
+    }
+    assert _body(calls.search("a", None, {"mode": "filter"})) == {"memoryRef": "a", "mode": "filter"}
+    for wrong in ({"topK": 1}, {"cursor": "x"}):
+        with pytest.raises(TypeError):
+            calls.search("a", "x", wrong)  # type: ignore[arg-type]
+
+
 def test_an_unchanged_page_is_the_known_one() -> None:
     """With a known page its ETag is asked for, and 304 gives that page back."""
     known = Page(memory_ref="a", entries=(), etag='"x"')

@@ -1,0 +1,45 @@
+"""What the server says of itself is what it does, with an embedder and without."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from tests.acceptance.tenants import Tenant, bad_fields, filed
+
+ASKED = {"memoryRef": "a", "query": "deploy"}
+
+
+def told(url: str) -> dict[str, Any]:
+    """The memory capability, the same in both places it stands."""
+    body = httpx.get(f"{url}/.well-known/openwop").raise_for_status().json()
+    assert body["capabilities"]["memory"] == body["memory"]
+    return dict(body["memory"])
+
+
+def test_search_is_advertised_where_meaning_is_found(product: dict[str, Any], door: httpx.Client) -> None:
+    """With an embedder discovery names search and its modes, and each of these answers."""
+    search = told(product["url"])["search"]
+    assert search == {"supported": True, "modes": ["semantic", "filter"]}
+    for mode in search["modes"]:
+        answer = door.post("/v1/memory/search", json=ASKED | {"mode": mode})
+        assert (answer.status_code, answer.json()["budget"]["legs"]) == (200, [mode])
+
+
+def test_without_an_embedder_words_answer(tenant: Tenant, shim: Callable[..., str]) -> None:
+    """Without an embedder search is not advertised, meaning is refused by name, and words still answer."""
+    url = shim(FOREWORD_EMBEDDER="none")
+    assert "search" not in told(url)
+    with tenant.door(url=url) as door:
+        filed(door, "a", "The deploy window is 14:00 UTC.")
+        refused = door.post("/v1/memory/search", json=ASKED | {"mode": "semantic"})
+        assert bad_fields(refused) == {"mode"}
+        ranked = door.get("/v1/memory/entries", params=ASKED | {"rank": "relevance"})
+        assert bad_fields(ranked) == {"rank"}
+        for mode in ("hybrid", "lexical"):
+            found = door.post("/v1/memory/search", json=ASKED | {"mode": mode}).json()
+            assert [entry["content"] for entry in found["entries"]] == ["The deploy window is 14:00 UTC."]
+            assert found["budget"]["legs"] == ["lexical"]
+        recalled = door.post("/v1/memory/recall", json=ASKED).json()
+        assert "The deploy window is 14:00 UTC." in recalled["text"]
+        assert recalled["budget"]["legs"] == ["lexical"]
