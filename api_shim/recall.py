@@ -57,6 +57,7 @@ class Recaller:
             ask.search,
             cut=replace(ask.search.cut, budget=None, limit=HOST_CAP),
             rows=True,
+            spend=ask.search.cut.budget,
             exclude=ask.search.exclude | frozenset(sent),
         )
         outcomes = [await self.searcher.search(scope, wide) for scope in scopes]

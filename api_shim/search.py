@@ -8,8 +8,10 @@ replaced. ``hybrid`` goes on without its dense leg and says so in ``legs``.
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, Final, Literal
 
 from api_shim.database import Database
@@ -29,13 +31,18 @@ from foreword.scope import Scope
 Mode = Literal["semantic", "lexical", "hybrid", "filter"]
 MODES: Final[tuple[Mode, ...]] = ("semantic", "lexical", "hybrid", "filter")
 
-_READ_WHOLE: Final = 120
+_SPARE: Final = 60
+_SPARE_TO_PACK: Final = 180
+"""Rows read beyond those that fit: some are set aside as repeats, and packing looks at what comes after."""
 _COMPARED: Final = 12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchAsk:
-    """A search once it is validated. ``floor`` is a raw cosine; ``exclude`` are ids not to send again."""
+    """A search once it is validated. ``floor`` is a raw cosine; ``exclude`` are ids not to send again.
+
+    ``spend`` is what the caller will spend of an answer whose cut has no budget.
+    """
 
     mode: Mode
     cut: Cut
@@ -44,6 +51,7 @@ class SearchAsk:
     chosen: Filter = field(default_factory=Filter)
     rows: bool = False
     exclude: frozenset[str] = frozenset()
+    spend: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,6 +114,7 @@ class Searcher:
             scope,
             known,
             words=without(question.text, asked_of),
+            speaker=next(iter(asked_of)) if len(asked_of) == 1 else None,
             vector=vector,
             floor=ask.floor,
             ordinal=ask.cut.ordinal,
@@ -116,7 +125,8 @@ class Searcher:
         asked = Asked(text=question.text, mass=gathered.mass, speakers=asked_of)
         best = order(asked, gathered.candidates, self.recipe.weights)
         best = [one for one in best if not is_sent(one.candidate.id, ask.exclude)]
-        top = best[:_READ_WHOLE]
+        cost_of = gathered.row_costs if ask.rows else {one.seq: one.cost for one in gathered.candidates}
+        top = best[: _fitting([cost_of[one.candidate.seq] for one in best], ask)]
         positions = [one.candidate.seq for one in top]
         rows = await contents(
             self.database, scope, known, seqs=positions, compared=positions[:_COMPARED], now=now
@@ -124,7 +134,6 @@ class Searcher:
         settled = settle(
             asked, [_with_content(one, rows) for one in top if one.candidate.seq in rows], self.recipe
         )
-        cost_of = gathered.row_costs if ask.rows else {one.candidate.seq: one.candidate.cost for one in top}
         costs = [cost_of[one.candidate.seq] for one in settled.ranked]
         selection = walk(costs, budget=ask.cut.budget, limit=ask.cut.limit, fit=ask.cut.fit)
         kept = [
@@ -145,6 +154,16 @@ class Searcher:
         )
         legs = ("lexical",) if vector is None else ("semantic", "lexical")
         return Outcome(rows=kept, report=told, legs=legs, is_cut=question.is_cut)
+
+
+def _fitting(costs: Sequence[int], ask: SearchAsk) -> int:
+    """How many of the best are worth reading whole."""
+    budget = ask.cut.budget if ask.spend is None else ask.spend
+    if budget is None:
+        return ask.cut.limit + _SPARE
+    spent = list(accumulate(cost if cost <= budget else 0 for cost in costs))
+    spare = _SPARE_TO_PACK if ask.cut.fit == "pack" else _SPARE
+    return min(bisect_right(spent, budget), ask.cut.limit) + spare
 
 
 def _with_content(one: Ranked, rows: dict[int, dict[str, Any]]) -> Ranked:

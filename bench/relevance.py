@@ -122,9 +122,7 @@ async def _first_places(parts: Parts, told: Sequence[Memory], scopes: Mapping[st
         }
         for kind in dict.fromkeys(asked.type for asked in memory.questions):
             for name, answers in answered.items():
-                pairs = [
-                    pair for pair in zip(memory.questions, answers, strict=True) if pair[0].type == kind
-                ]
+                pairs = [pair for pair in zip(memory.questions, answers, strict=True) if pair[0].type == kind]
                 found[memory.name, kind, name] = _first(*zip(*pairs, strict=True))
             rows.append(
                 (f"{memory.name}: {kind}", *(f"{found[memory.name, kind, name]:.3f}" for name in ways))

@@ -1,4 +1,7 @@
-"""Candidates of the hybrid ranking: both legs' best, and in conversations what was said around them."""
+"""Candidates of the hybrid ranking: each leg's best, and in conversations what was said around them.
+
+The legs are likeness, words, and the speaker whom the question names.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +14,11 @@ from api_shim.sources.ranked import Shape, falls_short, graph_pieces, graph_sett
 from foreword.instant import from_datetime, to_datetime
 from foreword.scope import Scope
 
+SMALL: Final = 1200
+"""Entries of a scope up to which no leg is cut short."""
 A_LEG: Final = 300
 AROUND: Final = 240
+"""In larger scopes: how many a leg brings up, and how many of the best bring the turns around them."""
 _JOIN_WORDS: Final = (
     "JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = w.seq"
     " AND NOT e.superseded"
@@ -38,6 +44,7 @@ async def gather(
     known: Shape,
     *,
     words: str,
+    speaker: str | None,
     vector: str | None,
     floor: float,
     ordinal: int,
@@ -46,15 +53,19 @@ async def gather(
     dimension: int,
 ) -> Gathered:
     """One statement; ``floor`` decides who enters by likeness, and nobody else's similarity is hidden."""
+    is_small = known.documents <= SMALL
+    most = SMALL if is_small else A_LEG
     params = {
         "ref": scope.memory_ref,
         "scope": known.scope_id,
         "words": words,
+        "speaker": speaker,
+        "whole": is_small,
         "vector": vector,
         "floor": floor,
         "ordinal": ordinal,
-        "most": A_LEG,
-        "around": AROUND,
+        "most": most,
+        "around": SMALL if is_small else AROUND,
         "now": to_datetime(now),
     } | dict(chosen.params)
     pieces = narrowed(chosen) | {"join_words": "" if chosen.is_open else _JOIN_WORDS}
@@ -64,7 +75,7 @@ async def gather(
             "scope", "candidates", in_graph="AND v.in_graph", **pieces, **graph_pieces(known, dimension)
         )
         rows = await database.search(scope.tenant, composed, params, local=graph_settings())
-        in_graph = not falls_short(rows[0]["seen"], A_LEG, rows[0]["universe"], chosen)
+        in_graph = not falls_short(rows[0]["seen"], most, rows[0]["universe"], chosen)
     if not in_graph:
         composed = query("scope", "candidates", in_graph="", **pieces, **_exact_pieces(known))
         rows = await database.search(scope.tenant, composed, params)

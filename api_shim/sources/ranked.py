@@ -42,12 +42,14 @@ class Cut:
 class Shape:
     """What a search must know of a scope before it asks: numbers, size, and who speaks there.
 
-    ``scope_id`` is 0 for a scope nobody has written to; ``model`` is None unless the question's model serves.
+    ``scope_id`` is 0 for a scope nobody has written to; ``model`` is None unless the question's model serves;
+    ``documents`` are entries with words.
     """
 
     scope_id: int
     in_graph: bool
     model: int | None
+    documents: int = 0
     speakers: tuple[str, ...] = ()
 
 
@@ -67,6 +69,7 @@ async def shape(database: Database, scope: Scope, model: str | None, *, speakers
         scope_id=row["scope_id"],
         in_graph=row["in_graph"],
         model=row["model"],
+        documents=row["documents"],
         speakers=tuple(row["speakers"]),
     )
 

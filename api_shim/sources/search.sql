@@ -95,7 +95,7 @@ CASE WHEN s.in_graph THEN 0 ELSE (
     JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = s.scope_id
     WHERE NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}
 ), ranked AS MATERIALIZED (
-    SELECT seq, cost, seq::double precision AS score, NULL::double precision AS similarity FROM hits
+    SELECT seq, cost, 0::double precision AS score, NULL::double precision AS similarity FROM hits
     ORDER BY seq DESC LIMIT %(most)s
 ), totals AS MATERIALIZED (
     SELECT count(*) AS looked_at, count(*) AS offered, count(*) AS seen FROM hits
@@ -103,6 +103,7 @@ CASE WHEN s.in_graph THEN 0 ELSE (
 
 -- name: shape
 SELECT coalesce(s.scope_id, 0) AS scope_id, coalesce(s.in_graph, false) AS in_graph, m.model,
+       coalesce(s.documents, 0) AS documents,
        CASE WHEN %(speakers)s THEN ARRAY(SELECT speakers_of(s.scope_id)) ELSE '{{}}' END AS speakers
 FROM (SELECT (SELECT model_id FROM embedding_models WHERE state = 'serving' AND name = %(name)s) AS model) m
 LEFT JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
@@ -117,21 +118,40 @@ LEFT JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
       AND (v.expires_at IS NULL OR v.expires_at > %(now)s) AND {filter} AND %(vector)s::text IS NOT NULL
     ORDER BY {vector} <=> %(vector)s::{type}
     LIMIT %(most)s
+), said AS MATERIALIZED (
+    SELECT p.seq, coalesce(words.score, 0) AS score
+    FROM postings p LEFT JOIN words USING (seq)
+    WHERE p.tenant_id = current_tenant() AND p.scope_id = %(scope)s AND p.term = '@' || %(speaker)s
+      AND (%(whole)s OR words.seq IS NOT NULL)
 ), placed AS MATERIALIZED (
     SELECT seq, row_number() OVER (ORDER BY similarity DESC, seq DESC) AS place
     FROM near WHERE similarity >= %(floor)s
     UNION ALL
     (SELECT w.seq, row_number() OVER (ORDER BY w.score DESC, w.seq DESC) AS place
+     FROM said w {join_words} WHERE {filter} ORDER BY place LIMIT %(most)s)
+    UNION ALL
+    (SELECT w.seq, row_number() OVER (ORDER BY w.score DESC, w.seq DESC) AS place
      FROM words w {join_words} WHERE {filter} ORDER BY place LIMIT %(most)s)
 ), hits AS MATERIALIZED (
     SELECT seq, min(place) AS place FROM placed GROUP BY seq
-), around AS MATERIALIZED (
-    SELECT n.seq
+), centres AS MATERIALIZED (
+    SELECT c.conversation, c.turn, c.speaker
     FROM (SELECT seq FROM hits ORDER BY place, seq DESC LIMIT %(around)s) h
     JOIN entries c ON c.tenant_id = current_tenant() AND c.scope_id = %(scope)s AND c.seq = h.seq
-        AND NOT c.superseded AND c.conversation IS NOT NULL
+        AND NOT c.superseded
+), turns AS MATERIALIZED (
+    SELECT DISTINCT c.conversation, t.turn
+    FROM centres c, generate_series(c.turn - 4, c.turn + 4) AS t (turn)
+    WHERE c.conversation IS NOT NULL OR c.speaker IS NOT NULL
+), around AS MATERIALIZED (
+    SELECT n.seq FROM turns t
     JOIN entries n ON n.tenant_id = current_tenant() AND n.scope_id = %(scope)s
-        AND n.conversation = c.conversation AND n.turn BETWEEN c.turn - 4 AND c.turn + 4
+        AND n.conversation = t.conversation AND n.turn = t.turn
+    UNION ALL
+    SELECT n.seq FROM turns t
+    JOIN entries n ON n.tenant_id = current_tenant() AND n.scope_id = %(scope)s
+        AND n.conversation IS NULL AND n.turn = t.turn AND n.speaker IS NOT NULL
+    WHERE t.conversation IS NULL
 ), wanted AS MATERIALIZED (
     SELECT seq FROM hits UNION SELECT seq FROM around
 ), found AS MATERIALIZED (

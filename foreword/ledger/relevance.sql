@@ -133,8 +133,13 @@ CREATE OR REPLACE FUNCTION number_turn()
 RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-    SELECT coalesce(max(turn), 0) + 1 INTO NEW.turn FROM entries
-    WHERE tenant_id = NEW.tenant_id AND scope_id = NEW.scope_id AND conversation IS NOT DISTINCT FROM NEW.conversation;
+    IF NEW.conversation IS NULL THEN
+        SELECT coalesce(max(turn), 0) + 1 INTO NEW.turn FROM entries
+        WHERE tenant_id = NEW.tenant_id AND scope_id = NEW.scope_id AND conversation IS NULL;
+    ELSE
+        SELECT coalesce(max(turn), 0) + 1 INTO NEW.turn FROM entries
+        WHERE tenant_id = NEW.tenant_id AND scope_id = NEW.scope_id AND conversation = NEW.conversation;
+    END IF;
     RETURN NEW;
 END $$;
 
