@@ -133,13 +133,18 @@ CREATE OR REPLACE FUNCTION number_turn()
 RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-    IF NEW.conversation IS NULL THEN
-        SELECT coalesce(max(turn), 0) + 1 INTO NEW.turn FROM entries
-        WHERE tenant_id = NEW.tenant_id AND scope_id = NEW.scope_id AND conversation IS NULL;
+    IF NEW.conversation IS NULL THEN  -- two queries, since each finds the last turn at the end of the index
+        SELECT e.turn INTO NEW.turn FROM entries e
+        WHERE e.tenant_id = NEW.tenant_id AND e.scope_id = NEW.scope_id AND e.conversation IS NULL
+          AND e.turn IS NOT NULL
+        ORDER BY e.conversation DESC, e.turn DESC LIMIT 1;
     ELSE
-        SELECT coalesce(max(turn), 0) + 1 INTO NEW.turn FROM entries
-        WHERE tenant_id = NEW.tenant_id AND scope_id = NEW.scope_id AND conversation = NEW.conversation;
+        SELECT e.turn INTO NEW.turn FROM entries e
+        WHERE e.tenant_id = NEW.tenant_id AND e.scope_id = NEW.scope_id AND e.conversation = NEW.conversation
+          AND e.turn IS NOT NULL
+        ORDER BY e.conversation DESC, e.turn DESC LIMIT 1;
     END IF;
+    NEW.turn := coalesce(NEW.turn, 0) + 1;
     RETURN NEW;
 END $$;
 
@@ -275,3 +280,20 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
     SELECT u.tenant_id, count(*) FROM unembedded u
     WHERE u.model_id = p_model AND u.failures < 5 GROUP BY u.tenant_id ORDER BY u.tenant_id
 $$;
+
+-- What was filed by a version without relevance gets its turns and postings.
+DO $$
+BEGIN
+    UPDATE entries e SET turn = n.turn
+    FROM (
+        SELECT o.tenant_id, o.scope_id, o.seq,
+               row_number() OVER (PARTITION BY o.tenant_id, o.scope_id, o.conversation ORDER BY o.seq) AS turn
+        FROM entries o JOIN scopes s USING (tenant_id, scope_id)
+        WHERE s.active > 0 AND s.documents = 0
+    ) n
+    WHERE e.tenant_id = n.tenant_id AND e.scope_id = n.scope_id AND e.seq = n.seq AND e.turn IS NULL;
+    PERFORM add_to_indexes(array_agg(e.seq), e.tenant_id, e.scope_id)
+    FROM entries e JOIN scopes s USING (tenant_id, scope_id)
+    WHERE s.active > 0 AND s.documents = 0 AND NOT e.superseded
+    GROUP BY e.tenant_id, e.scope_id;
+END $$;

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 
 from tests.acceptance.tenants import Tenant, bad_fields, filed
+from tests.services import eventually
 
 ASKED = {"memoryRef": "a", "query": "deploy"}
 
@@ -22,8 +23,12 @@ def test_search_is_advertised_where_meaning_is_found(product: dict[str, Any], do
     search = told(product["url"])["search"]
     assert search == {"supported": True, "modes": ["semantic", "filter"]}
     for mode in search["modes"]:
-        answer = door.post("/v1/memory/search", json=ASKED | {"mode": mode})
-        assert (answer.status_code, answer.json()["budget"]["legs"]) == (200, [mode])
+
+        def answers(mode: str = mode) -> bool:
+            answer = door.post("/v1/memory/search", json=ASKED | {"mode": mode})
+            return answer.status_code == 200 and answer.json()["budget"]["legs"] == [mode]
+
+        eventually(answers, "the model serves")
 
 
 def test_without_an_embedder_words_answer(tenant: Tenant, shim: Callable[..., str]) -> None:

@@ -19,15 +19,24 @@ TABLES = (
     "events",
     "inbox",
     "jobs",
+    "postings",
     "receipts",
     "scopes",
     "secrets",
     "supersessions",
     "tenants",
+    "unembedded",
+    "vectors",
 )
-SHARED_INDEXES = {"counters_pkey", "counters_name_key", "migrations_pkey", "tenants_name_key"}
+SHARED_INDEXES = {
+    *("counters_pkey", "counters_name_key", "migrations_pkey", "tenants_name_key"),
+    *("embedding_models_pkey", "embedding_models_name_key", "embedding_models_serving"),
+}
 """Indexes that lead with no tenant: of tables without tenants, and of the name a tenant is found by."""
-DEFINERS = {"find_key", "tenants_with_work", "all_tenants", "inbox_backlog"}
+GRAPH = "vectors_graph_"
+"""A model's graph over the vectors of large scopes leads with the vector; the policy sees what it brings."""
+OF_THE_WORKER = {"register_model", "serve_model", "tenants_unembedded"}
+DEFINERS = {"find_key", "tenants_with_work", "all_tenants", "inbox_backlog"} | OF_THE_WORKER
 
 FILL = """
     INSERT INTO scopes (tenant_id, memory_ref) VALUES (%(t)s, 'lock/ref');
@@ -47,6 +56,14 @@ FILL = """
     INSERT INTO secrets (tenant_id, secret_id, sealed) VALUES (%(t)s, 'secret', '');
     INSERT INTO jobs (tenant_id, kind, status) VALUES (%(t)s, 'secret-sweep', 'succeeded');
     INSERT INTO api_keys (tenant_id, key_id, hash, scopes) VALUES (%(t)s, 'aaaaaaaa', '', '{read}');
+    INSERT INTO embedding_models (name, dimension, distance, state)
+        VALUES ('lock-model', 2, 'cosine', 'retired') ON CONFLICT DO NOTHING;
+    INSERT INTO unembedded (tenant_id, scope_id, id, model_id)
+        SELECT tenant_id, scope_id, id, model_id FROM entries, embedding_models
+        WHERE tenant_id = %(t)s AND name = 'lock-model';
+    INSERT INTO vectors (tenant_id, scope_id, model_id, seq, id, costs, embedding)
+        SELECT tenant_id, scope_id, model_id, seq, id, costs, '[1,0]' FROM entries, embedding_models
+        WHERE tenant_id = %(t)s AND name = 'lock-model';
 """
 
 
@@ -66,6 +83,7 @@ def pair(services: Services, owner: psycopg.Connection[Any]) -> Iterator[tuple[i
             owner.execute(statement.encode())
     yield (tenants[0], tenants[1])
     owner.execute("DELETE FROM tenants WHERE tenant_id = ANY (%s)", [list(tenants)])
+    owner.execute("DELETE FROM embedding_models WHERE name = 'lock-model'")
 
 
 @pytest.fixture(params=ROLES)
@@ -99,7 +117,8 @@ def test_every_key_leads_with_the_tenant(owner: psycopg.Connection[Any]) -> None
            LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
            WHERE c.relnamespace = 'public'::regnamespace"""
     ).fetchall()
-    assert {name for name, column in leading if column != "tenant_id"} == SHARED_INDEXES
+    others = {name for name, column in leading if column != "tenant_id"}
+    assert {name for name in others if not name.startswith(GRAPH)} == SHARED_INDEXES
     assert len(leading) > 15
 
 
@@ -135,6 +154,17 @@ def test_definers_are_few_and_fixed(owner: psycopg.Connection[Any]) -> None:
              AND has_function_privilege('public', p.oid, 'EXECUTE')"""
     ).fetchall()
     assert open_to_all == []
+
+
+def test_only_the_worker_changes_the_model(owner: psycopg.Connection[Any]) -> None:
+    """What registers a model, lets it serve or looks for waiting entries of all tenants is not the shim's."""
+    for role in ROLES:
+        may = owner.execute(
+            """SELECT proname FROM pg_proc
+               WHERE proname = ANY (%s) AND has_function_privilege(%s, oid, 'EXECUTE')""",
+            [list(OF_THE_WORKER), role],
+        ).fetchall()
+        assert {name for (name,) in may} == (OF_THE_WORKER if role == "foreword_worker" else set())
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -205,6 +235,8 @@ def test_functions_see_the_set_tenant_alone(
         for call, answer in (
             ("count_live(%s, NULL, NULL, now())", None),
             ("count_live(%s, 't', NULL, now())", 0),
+            ("(SELECT count(*) FROM score_words(%s, 'text'))", 0),
+            ("(SELECT count(*) FROM speakers_of(%s))", 0),
         ):
             assert conn.execute(f"SELECT {call}".encode(), [found[0]]).fetchone() == (answer,)
         for call, answer in (
