@@ -13,8 +13,8 @@ from foreword.scope import Scope
 
 MOST: Final = WALK_LIMIT + 1
 """Rows a ranking offers to the law: no page holds or visits more."""
-GRAPH_FIRST: Final = 200
-"""Rows a graph is asked for at first; all of ``MOST`` only when the law wants more."""
+FIRST: Final = 200
+"""Rows that are ranked at first; all of ``MOST`` only when the law wants more."""
 
 _GRAPH: Final = {
     "hnsw.iterative_scan": "relaxed_order",  # what comes is sorted anew before the law sees it
@@ -126,21 +126,27 @@ async def nearest(
         "scope": known.scope_id,
     }
     if known.in_graph:
-        composed = query(
-            "scope", "semantic_graph", "cut", **narrowed(chosen), **graph_pieces(known, dimension)
-        )
-        for most in (GRAPH_FIRST, MOST):
-            (first, *_) = rows = await database.search(
-                scope.tenant, composed, params | {"most": most}, local=_GRAPH
-            )
-            if falls_short(first["seen"], most, first["looked_at"], chosen):
+        pieces = narrowed(chosen) | graph_pieces(known, dimension)
+        composed = query("scope", "semantic_graph", "cut", **pieces)
+        for most in (FIRST, MOST):
+            rows = await database.search(scope.tenant, composed, params | {"most": most}, local=_GRAPH)
+            if falls_short(rows[0]["seen"], most, rows[0]["looked_at"], chosen):
                 break
-            if first["ended"] != "end" or first["visited"] < most:
+            if most == MOST or not _wants_more(rows, most):
                 return _found(rows, cut)
-        else:
-            return _found(rows, cut)
+    elif floor <= -1 and chosen.is_open:
+        composed = query("scope", "semantic_nearest", "cut", **narrowed(chosen))
+        rows = await database.search(scope.tenant, composed, params | {"most": FIRST})
+        if _wants_more(rows, FIRST):
+            rows = await database.search(scope.tenant, composed, params)
+        return _found(rows, cut)
     composed = query("scope", "semantic_exact", "cut", **narrowed(chosen))
     return _found(await database.search(scope.tenant, composed, params), cut)
+
+
+def _wants_more(rows: Rows, most: int) -> bool:
+    """Whether the law came to the end of ``most`` rows and may take more."""
+    return rows[0]["ended"] == "end" and rows[0]["visited"] >= most
 
 
 def falls_short(seen: int, most: int, live: int, chosen: Filter) -> bool:

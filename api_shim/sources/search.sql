@@ -55,6 +55,27 @@ CASE WHEN s.in_graph THEN 0 ELSE (
     FROM near
 )
 
+-- name: semantic_nearest
+, near AS MATERIALIZED (
+    SELECT v.seq, v.costs[%(ordinal)s + 1] AS cost, 1 - (v.embedding <=> %(vector)s::halfvec) AS similarity
+    FROM vectors v
+    WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = %(model)s
+      AND (v.expires_at IS NULL OR v.expires_at > %(now)s)
+    ORDER BY v.embedding <=> %(vector)s::halfvec, v.seq DESC
+    LIMIT %(most)s
+), ranked AS MATERIALIZED (
+    SELECT seq, cost, similarity AS score, similarity FROM near
+), waiting AS MATERIALIZED (
+    SELECT count(*) AS n FROM unembedded u JOIN entries e USING (tenant_id, scope_id, id)
+    WHERE u.tenant_id = current_tenant() AND u.scope_id = %(scope)s AND u.model_id = %(model)s
+      AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
+), totals AS MATERIALIZED (
+    SELECT greatest(count(*), (SELECT n FROM universe)) AS looked_at, count(*) AS seen,
+           CASE WHEN count(*) < %(most)s THEN count(*)
+                ELSE greatest(count(*), (SELECT u.n - w.n FROM universe u, waiting w)) END AS offered
+    FROM near
+)
+
 -- name: semantic_graph
 , near AS MATERIALIZED (
     SELECT v.seq, v.costs[%(ordinal)s + 1] AS cost, 1 - ({vector} <=> %(vector)s::{type}) AS similarity
@@ -137,33 +158,46 @@ LEFT JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 ), centres AS MATERIALIZED (
     SELECT c.conversation, c.turn, c.speaker
     FROM (SELECT seq FROM hits ORDER BY place, seq DESC LIMIT %(around)s) h
-    JOIN entries c ON c.tenant_id = current_tenant() AND c.scope_id = %(scope)s AND c.seq = h.seq
-        AND NOT c.superseded
+    CROSS JOIN LATERAL (
+        SELECT e.conversation, e.turn, e.speaker FROM entries e
+        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = h.seq AND NOT e.superseded
+        OFFSET 0) c
+    WHERE c.conversation IS NOT NULL OR c.speaker IS NOT NULL
 ), turns AS MATERIALIZED (
     SELECT DISTINCT c.conversation, t.turn
     FROM centres c, generate_series(c.turn - 4, c.turn + 4) AS t (turn)
-    WHERE c.conversation IS NOT NULL OR c.speaker IS NOT NULL
 ), around AS MATERIALIZED (
-    SELECT n.seq FROM turns t
-    JOIN entries n ON n.tenant_id = current_tenant() AND n.scope_id = %(scope)s
-        AND n.conversation = t.conversation AND n.turn = t.turn
+    SELECT n.seq FROM turns t CROSS JOIN LATERAL (
+        SELECT e.seq FROM entries e
+        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s
+          AND e.conversation = t.conversation AND e.turn = t.turn
+        OFFSET 0) n
+    WHERE t.conversation IS NOT NULL
     UNION ALL
-    SELECT n.seq FROM turns t
-    JOIN entries n ON n.tenant_id = current_tenant() AND n.scope_id = %(scope)s
-        AND n.conversation IS NULL AND n.turn = t.turn AND n.speaker IS NOT NULL
+    SELECT n.seq FROM turns t CROSS JOIN LATERAL (
+        SELECT e.seq FROM entries e
+        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s
+          AND e.conversation IS NULL AND e.turn = t.turn AND e.speaker IS NOT NULL
+        OFFSET 0) n
     WHERE t.conversation IS NULL
 ), wanted AS MATERIALIZED (
     SELECT seq FROM hits UNION SELECT seq FROM around
 ), found AS MATERIALIZED (
-    SELECT e.seq, e.id, 1 - (v.embedding <=> %(vector)s::halfvec) AS cosine, coalesce(w.score, 0) AS words,
-           e.speaker, e.conversation, e.turn, e.observed_at, e.costs[%(ordinal)s + 1] AS cost,
-           e.row_costs[%(ordinal)s + 1] AS row_cost
+    SELECT e.*, v.cosine, coalesce(w.score, 0) AS words
     FROM wanted
-    JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = wanted.seq
-    LEFT JOIN vectors v ON v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = {model}
-        AND v.seq = e.seq
+    CROSS JOIN LATERAL (
+        SELECT e.seq, e.id, e.speaker, e.conversation, e.turn, e.observed_at,
+               e.costs[%(ordinal)s + 1] AS cost, e.row_costs[%(ordinal)s + 1] AS row_cost
+        FROM entries e
+        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = wanted.seq
+          AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}
+        OFFSET 0) e
+    LEFT JOIN LATERAL (
+        SELECT 1 - (v.embedding <=> %(vector)s::halfvec) AS cosine FROM vectors v
+        WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = {model}
+          AND v.seq = e.seq
+        OFFSET 0) v ON true
     LEFT JOIN words w ON w.seq = e.seq
-    WHERE NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}
 )
 SELECT (SELECT max(mass) FROM words) AS mass, (SELECT count(*) FROM near) AS seen,
        coalesce((SELECT n FROM universe), 0) AS universe, found.*

@@ -38,7 +38,7 @@ GRANT UPDATE (secrets_version) ON tenants TO foreword_worker;  -- what a lock in
 GRANT UPDATE (complete) ON counters TO foreword_worker;
 
 REVOKE EXECUTE ON FUNCTION register_model, serve_model, tenants_unembedded FROM foreword_shim;
-GRANT SELECT ON embedding_models, vectors, postings TO foreword_shim;
+GRANT SELECT ON embedding_models, vectors, unembedded, postings TO foreword_shim;
 GRANT SELECT, UPDATE, INSERT, DELETE ON vectors, unembedded, postings TO foreword_worker;
 GRANT SELECT ON embedding_models TO foreword_worker;
 GRANT DELETE ON postings TO foreword_shim;  -- a removal takes them along
