@@ -5,12 +5,13 @@ averaged over questions. R@1: the first entry is right.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 
 from api_shim.parts import Parts
 from bench.outcome import Outcome, Target
 from bench.product import Product
-from bench.relevance_corpus import HALVES, Asked, Memory, dialogues, facts, naming, notes, unlabelled
+from bench.relevance_corpus import HALVES, Asked, Memory, dialogues, facts, locomo, naming, notes, unlabelled
 from bench.relevance_stage import Answer, Reading, readings, recalled, without_one, write
 from bench.stage import reading, run
 from foreword.budget import HOST_CAP
@@ -38,6 +39,34 @@ async def _bench(
             await _ingredients(parts, [*talks[:2], *told], scopes),
             await _first_places(parts, told, scopes),
         )
+
+
+def of_conversations(product: Product, path: Path) -> Outcome:
+    """Evidence recall over all questions of a file of LoCoMo's shape, each conversation in its own memory."""
+    memories = locomo(path)
+    scopes = {memory.name: write(product, memory) for memory in memories}
+    return run(_of_conversations(product, memories, scopes))
+
+
+async def _of_conversations(
+    product: Product, memories: Sequence[Memory], scopes: Mapping[str, Scope]
+) -> Outcome:
+    found = dict[str, Recalls]()
+    asked = sum(len(memory.questions) for memory in memories)
+    async with reading(product) as parts:
+        for memory in memories:
+            weight = len(memory.questions) / asked
+            for name, got in (await measure(parts, memory, scopes[memory.name])).items():
+                so_far = found.setdefault(name, dict.fromkeys(BUDGETS, 0.0))
+                found[name] = {budget: so_far[budget] + weight * got[budget] for budget in BUDGETS}
+    return Outcome(
+        name="relevance_dataset",
+        title=f"Evidence within a budget: {len(memories)} conversations, {asked:,} questions",
+        columns=("", *(f"{budget:,}" for budget in BUDGETS)),
+        rows=[(name, *_cells(got)) for name, got in found.items()],
+        remarks=["budgets in tokens of content (o200k_base); recall's hold its frame and rows too"],
+        details={name: _json(got) for name, got in found.items()},
+    )
 
 
 async def evidence(parts: Parts, talks: Sequence[Memory], scopes: Mapping[str, Scope]) -> Outcome:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.corpus import rows
+from foreword.client.arguments import DraftBody
 
 DIALOGUES: Final = Path(__file__).parent.parent / "tests" / "data" / "dialogues"
 HALVES: Final = ("dev", "confirm")
-
-Draft = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +29,7 @@ class Memory:
     """One scope: its Drafts in the order they are written, and what is asked of it."""
 
     name: str
-    drafts: Sequence[Draft]
+    drafts: Sequence[DraftBody]
     questions: Sequence[Asked]
 
 
@@ -43,7 +42,7 @@ def dialogues(half: str) -> Memory:
 
 def unlabelled() -> Memory:
     """All turns of both halves in one scope, as a runtime writes that knows no conversations."""
-    drafts = [{k: v for k, v in _turn(row).items() if k not in _LABELS} for row in _lines("turns")]
+    drafts = [_fact(row, "observedAt") for row in _lines("turns")]
     asked = [_asked(row, "evidence") for row in _lines("questions")]
     return Memory(name="dialogues, one scope without labels", drafts=drafts, questions=asked)
 
@@ -69,32 +68,30 @@ def naming() -> Memory:
     """The same, but the newer of two facts names the older in ``supersedes``."""
     replaced = {row["relevant"][0]: row["stale"] for row in rows("queries.jsonl") if row.get("stale")}
     plain = notes()
-    drafts = [
-        {**draft, "supersedes": replaced[draft["id"]]} if draft["id"] in replaced else draft
-        for draft in plain.drafts
-    ]
+    drafts = list(plain.drafts)
+    for draft in drafts:
+        if draft["id"] in replaced:
+            draft["supersedes"] = replaced[draft["id"]]
     return replace(plain, name="notes, newer naming older", drafts=drafts)
 
 
-def locomo(path: Path, *, labelled: bool = False) -> list[Memory]:
+def locomo(path: Path) -> list[Memory]:
     """The conversations of a file of LoCoMo's shape, one memory each.
 
     A list of ``{"sample_id", "conversation", "qa"}``. ``conversation`` holds ``session_N``, a list of turns
     ``{"speaker", "dia_id", "text", "blip_caption"?}``, and ``session_N_date_time`` such as ``1:56 pm on 8
     May, 2023``. ``qa`` holds ``{"question", "evidence": ["D1:3", ...], "category"}``; categories 1 to 4 are
-    asked, questions without evidence in the conversation are not. ``labelled`` writes sessions as
-    conversations.
+    asked, questions without evidence in the conversation are not.
     """
     samples = json.loads(path.read_text(encoding="utf-8"))
-    return [_sample(number, sample, labelled=labelled) for number, sample in enumerate(samples)]
+    return [_sample(number, sample) for number, sample in enumerate(samples)]
 
 
-_LABELS: Final = ("speaker", "conversation")
 _CATEGORIES: Final = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 
 
-def _sample(number: int, sample: Mapping[str, Any], *, labelled: bool) -> Memory:
-    drafts = list(_said(sample["conversation"], labelled=labelled))
+def _sample(number: int, sample: Mapping[str, Any]) -> Memory:
+    drafts = list(_said(sample["conversation"]))
     known = {draft["id"] for draft in drafts}
     asked = []
     for row in sample["qa"]:
@@ -106,18 +103,17 @@ def _sample(number: int, sample: Mapping[str, Any], *, labelled: bool) -> Memory
     return Memory(name=str(sample.get("sample_id", number)), drafts=drafts, questions=asked)
 
 
-def _said(conversation: Mapping[str, Any], *, labelled: bool) -> Iterator[Draft]:
+def _said(conversation: Mapping[str, Any]) -> Iterator[DraftBody]:
     sessions = [name for name in conversation if re.fullmatch(r"session_\d+", name)]
     for name in sorted(sessions, key=lambda each: int(each.removeprefix("session_"))):
         when = datetime.strptime(conversation[f"{name}_date_time"], "%I:%M %p on %d %B, %Y")
         for turn in conversation[name]:
             image = f" [image: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
-            draft = {
+            yield {
                 "id": turn["dia_id"],
                 "content": f"{turn['speaker']}: {turn['text']}{image}",
                 "observed_at": f"{when.isoformat()}.000Z",
             }
-            yield draft | {"conversation": name} if labelled else draft
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
@@ -125,12 +121,17 @@ def _lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def _turn(row: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: row[name] for name in ("id", "content", "speaker", "conversation")}
-    return kept | {"observed_at": row["observedAt"]}
+def _turn(row: Mapping[str, Any]) -> DraftBody:
+    return {
+        "id": row["id"],
+        "content": row["content"],
+        "speaker": row["speaker"],
+        "conversation": row["conversation"],
+        "observed_at": row["observedAt"],
+    }
 
 
-def _fact(row: Mapping[str, Any], dated: str) -> Draft:
+def _fact(row: Mapping[str, Any], dated: str) -> DraftBody:
     return {"id": row["id"], "content": row["content"], "observed_at": row[dated]}
 
 

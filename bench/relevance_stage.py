@@ -43,7 +43,7 @@ def write(product: Product, memory: Memory) -> Scope:
     """Writes a memory over HTTP and waits until every entry can be read and has its vector."""
     memory_ref = f"bench:{memory.name}"
     with Client(product.url, product.api_key, timeout=60) as client:
-        receipts = client.remember_many(memory_ref, [dict(draft) for draft in memory.drafts])
+        receipts = client.remember_many(memory_ref, memory.drafts)
         client.list(memory_ref, after=receipts[-1].position or "", limit=1)
         while client.stats(memory_ref).pending:
             time.sleep(0.05)

@@ -146,7 +146,7 @@ async def nearest(
 
 def _wants_more(rows: Rows, most: int) -> bool:
     """Whether the law came to the end of ``most`` rows and may take more."""
-    return rows[0]["ended"] == "end" and rows[0]["visited"] >= most
+    return bool(rows[0]["ended"] == "end" and rows[0]["visited"] >= most)
 
 
 def falls_short(seen: int, most: int, live: int, chosen: Filter) -> bool:
