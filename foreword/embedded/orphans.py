@@ -10,7 +10,7 @@ from pathlib import Path
 
 from foreword.embedded.launch import birth
 
-_ORDER = ("shim", "beat", "worker", "valkey", "postgres")
+_ORDER = ("shim", "beat", "worker", "embed", "valkey", "postgres")
 _GRACE_S = 10.0
 
 

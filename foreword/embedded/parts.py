@@ -30,7 +30,7 @@ def parts(folder: Folder, environment: Environment, address: Address, workers: i
     shim = part("shim", "api_shim", told=environment.shim(address), stage=4, grace=20.0)
     beat = part("beat", "worker", "beat", told=environment.beat(), stage=3)
     # a process of its own, so that an embedder that hangs stops no write; it opens no seal
-    embed = part("worker-embed", "worker", "embed", told=environment.beat(), stage=2, grace=30.0)
+    embed = part("embed", "worker", "embed", told=environment.beat(), stage=2, grace=30.0)
     return [
         *(
             part(f"worker-{number}", "worker", "run", told=environment.worker(), stage=2, grace=60.0)

@@ -64,7 +64,7 @@ def test_everything_at_once(alone: Product, storm: Storm) -> None:
     with storm(alone, total=1000) as traffic:
         for reached in (200, 500):
             traffic.reached(reached)
-            everyone = pids(alone, "supervisor", "shim", "beat", "worker", "valkey", "postgres")
+            everyone = pids(alone, "supervisor", "shim", "beat", "worker", "embed", "valkey", "postgres")
             for pid in everyone:
                 os.kill(pid, signal.SIGKILL)
             alone.wait_ended()
