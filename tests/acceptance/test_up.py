@@ -249,7 +249,7 @@ def test_outside_servers_are_used_instead(tmp_path: Path) -> None:
             FOREWORD_BROKER_URL=servers.broker_url,
         ).start()
         ready = product.wait_ready()
-        assert set(ready["pids"]) == {"supervisor", "worker", "beat", "shim"}
+        assert set(ready["pids"]) == {"supervisor", "worker", "embed", "beat", "shim"}
         assert ready["databaseUrl"] == servers.database_url
         _accept(ready, "outside")
         eventually(lambda: _stored(ready) == ["outside"], "the write is filed")
