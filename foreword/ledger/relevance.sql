@@ -95,8 +95,8 @@ BEGIN
     WITH wanted AS MATERIALIZED (
         SELECT e.id, e.seq, p.term, p.tf,
                sum(p.tf) FILTER (WHERE NOT starts_with(p.term, '@')) OVER (PARTITION BY e.seq) AS length
-        FROM entries e, postings_of(e.content, e.speaker) p
-        WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND e.seq = ANY (p_seqs) AND NOT e.superseded
+        FROM unnest(p_seqs) AS g (seq) JOIN entries e USING (seq), postings_of(e.content, e.speaker) p
+        WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND NOT e.superseded
     ), kept AS (
         INSERT INTO postings (tenant_id, scope_id, term, seq, tf, length)
         SELECT p_tenant, p_scope, term, seq, least(tf, 32767), coalesce(length, 0) FROM wanted
@@ -106,9 +106,8 @@ BEGIN
     INTO v_documents, v_terms FROM wanted;
     INSERT INTO unembedded (tenant_id, scope_id, id, model_id)
     SELECT p_tenant, p_scope, e.id, m.model_id
-    FROM entries e, embedding_models m
-    WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND e.seq = ANY (p_seqs) AND NOT e.superseded
-      AND m.state <> 'retired'
+    FROM unnest(p_seqs) AS g (seq) JOIN entries e USING (seq), embedding_models m
+    WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND NOT e.superseded AND m.state <> 'retired'
     ON CONFLICT DO NOTHING;
     UPDATE scopes SET documents = documents + v_documents, terms = terms + v_terms
     WHERE tenant_id = p_tenant AND scope_id = p_scope;
