@@ -1,4 +1,4 @@
-"""A crowd: one scope of many rows beside small ones, their vectors generated in clusters and loaded by SQL."""
+"""A crowd: one scope of many rows beside small ones, their vectors generated in clusters, loaded by SQL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

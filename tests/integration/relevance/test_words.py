@@ -104,7 +104,7 @@ def test_what_is_gone_is_found_by_no_mode(library: Library, rig: Rig, scope: Sco
 
 
 def test_what_waits_for_a_vector_is_found_by_words(library: Library, scope: Scope) -> None:
-    """An entry without a vector is found by words, in hybrid too and whatever the floor; semantic counts it."""
+    """An entry without a vector is found by words, in hybrid whatever the floor; semantic counts it."""
     library.write(scope, "zebra crossing", embedded=False)
     assert library.ids(scope, "lexical", "zebra") == ["e0"]
     assert library.ids(scope, "hybrid", "zebra", floor=1.0) == ["e0"]
