@@ -101,15 +101,19 @@ def bench(product: Product) -> Outcome:
 async def _bench(product: Product, scopes: Sequence[Scope]) -> dict[int, _Taken]:
     asked = [each.question for half in ("dev", "confirm") for each in dialogues(half).questions]
     asked += [each.question for each in notes().questions]
+    serial = count()
     async with reading(product) as parts:
         await parts.questions.warm()
         return {
-            size: await _take(product, parts, scope, asked) for size, scope in zip(SIZES, scopes, strict=True)
+            size: await _take(product, parts, scope, asked, serial)
+            for size, scope in zip(SIZES, scopes, strict=True)
         }
 
 
-async def _take(product: Product, parts: Parts, scope: Scope, asked: Sequence[str]) -> _Taken:
-    model, serial = MiniLM(), count()
+async def _take(
+    product: Product, parts: Parts, scope: Scope, asked: Sequence[str], serial: Iterator[int]
+) -> _Taken:
+    model = MiniLM()
     few = asked[:40]
     vectors = [to_literal(vector) for vector in model.embed(few)]
 
