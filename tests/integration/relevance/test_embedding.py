@@ -128,7 +128,7 @@ def test_a_broken_embedder_delays_and_loses_nothing(
 
 
 def test_one_bad_text_is_set_aside_and_the_rest_go_on(library: Library, scope: Scope, server: Server) -> None:
-    """A text that the model refuses goes to the back, after five times aside; all others get their vectors."""
+    """A text that the model refuses goes to the back, after five times aside; all others get theirs."""
     parts, _ = over(library, server.embedder)
     server.answer = lambda texts: (
         (500, b"") if any("poison" in text for text in texts) else told(vectors(texts))
@@ -157,7 +157,7 @@ class Meanwhile:
         self.happens()
         return vectors(texts)
 
-    def is_cut(self, text: str) -> bool:  # noqa: ARG002 - the seam's signature
+    def is_cut(self, text: str) -> bool:
         """Never."""
         return False
 
