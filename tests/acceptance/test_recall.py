@@ -1,0 +1,80 @@
+"""Recall and search over HTTP: one contract at every door, and nobody else's memory in any mode."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.acceptance.tenants import Tenant, bad_fields, filed, filed_all
+
+SEARCH, RECALL = "/v1/memory/search", "/v1/memory/recall"
+MODES = ("semantic", "lexical", "hybrid", "filter")
+
+
+def answer(door: httpx.Client, path: str, **body: Any) -> dict[str, Any]:
+    """The body of a 200."""
+    found = door.post(path, json=body)
+    assert found.status_code == 200, found.text
+    return dict(found.json())
+
+
+def test_defaults_bound_a_recall(door: httpx.Client) -> None:
+    """Without dials a block holds at most ten entries and 1,024 tokens."""
+    filed_all(door, "a", *(f"zebra number {n}" for n in range(20)))
+    found = answer(door, RECALL, memoryRef="a", query="zebra number")
+    assert (found["budget"]["tokenBudget"], len(found["entries"])) == (1024, 10)
+    filed_all(door, "b", *(f"zebra {n} " + "stripe mane hoof " * 60 for n in range(8)))
+    wide = answer(door, RECALL, memoryRef="b", query="zebra")
+    assert 0 < wide["budget"]["used"] <= 1024
+    assert wide["budget"]["returned"] < 8
+
+
+def test_equal_recalls_are_equal_bytes(door: httpx.Client) -> None:
+    """The same recall has the same bytes and tag, 304 for who has them, and markdown for who asks for it."""
+    filed(door, "a", "zebra crossing")
+    body = {"memoryRef": "a", "query": "zebra"}
+    first, again = door.post(RECALL, json=body), door.post(RECALL, json=body)
+    assert (first.content, first.headers["etag"]) == (again.content, again.headers["etag"])
+    known = door.post(RECALL, json=body, headers={"If-None-Match": first.headers["etag"]})
+    assert (known.status_code, known.content) == (304, b"")
+    plain = door.post(RECALL, json=body, headers={"Accept": "text/markdown"})
+    assert plain.headers["content-type"].startswith("text/markdown")
+    assert plain.text == first.json()["text"]
+    assert plain.headers["etag"].strip('"') == first.json()["etag"]
+
+
+def test_a_session_sends_nothing_twice(door: httpx.Client) -> None:
+    """What a session has been sent is not sent again, and a forged token is a bad field."""
+    filed_all(door, "a", "zebra one", "zebra two")
+    first = answer(door, RECALL, memoryRef="a", query="zebra", topK=1)
+    second = answer(door, RECALL, memoryRef="a", query="zebra", topK=1, session=first["session"])
+    assert set(first["entries"]) & set(second["entries"]) == set()
+    third = answer(door, RECALL, memoryRef="a", query="zebra", session=second["session"])
+    assert (third["text"], third["entries"]) == ("", [])
+    forged = door.post(RECALL, json={"memoryRef": "a", "query": "zebra", "session": "AAAA"})
+    assert bad_fields(forged) == {"session"}
+
+
+def test_what_is_out_of_reach_answers_like_what_is_empty(tenant: Tenant) -> None:
+    """To a bound key, a ref it may not reach, a malformed one and one nobody wrote to are told alike."""
+    with tenant.door() as owner, tenant.door("read", ref_glob="mine/*") as bound:
+        filed(owner, "theirs/1", "zebra crossing")
+        filed(owner, "mine/1", "zebra crossing")
+        for mode in MODES:
+            asked = {"query": "zebra", "mode": mode}
+            told = [answer(bound, SEARCH, memoryRef=ref, **asked) for ref in ("theirs/1", "mine/0", "a/../b")]
+            assert told[0] | {"memoryRef": ""} == told[1] | {"memoryRef": ""} == told[2] | {"memoryRef": ""}
+        told = [
+            answer(bound, RECALL, memoryRef=["mine/1", ref], query="zebra", shares={ref: 0.5})
+            for ref in ("theirs/1", "mine/0", "a/../b")
+        ]
+        assert told[0] == told[1] == told[2]
+        assert len(told[0]["entries"]) == 1
+
+
+@pytest.mark.parametrize("field", ["tenant", "tenant_id", "memoryRef", "scope_id", "memory_ref", "true; --"])
+def test_a_filter_names_no_tenant_and_no_scope(door: httpx.Client, field: str) -> None:
+    """A filter on what separates memories is refused in every mode, and so is one that is SQL."""
+    for mode in MODES:
+        body = {"memoryRef": "a", "query": "zebra", "mode": mode, "filter": {"or": [{field: 1}]}}
+        assert bad_fields(door.post(SEARCH, json=body))
