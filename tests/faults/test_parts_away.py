@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from typing import Any
 
 import httpx
 import pytest
@@ -36,7 +37,7 @@ def test_the_ledger(hurt: Product, how: str) -> None:
         while time.monotonic() < until:
             assert _read(hurt, ref) == before
             time.sleep(0.2)
-        asked = (
+        asked: tuple[tuple[str, str, dict[str, Any]], ...] = (
             ("GET", "/v1/memory/entries", {"params": {"memoryRef": ref}, "headers": unknown}),
             ("POST", "/v1/memory/entries", {"json": {"memoryRef": ref, "content": "lost"}}),
             ("DELETE", "/v1/memory/entries/e-1", {"params": {"memoryRef": ref}}),
@@ -78,7 +79,7 @@ def test_the_hot_view(hurt: Product, how: str) -> None:
     assert "e-1" not in _read(hurt, ref)[1]
 
 
-def _ask(product: Product, method: str, path: str, **told: object) -> httpx.Response:
+def _ask(product: Product, method: str, path: str, **told: Any) -> httpx.Response:
     with client(product) as asking:
         started = time.monotonic()
         answer = asking.request(method, path, **told)
