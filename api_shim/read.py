@@ -1,9 +1,11 @@
 """THE READ. The newest entries that fit, from counts that already exist.
 
-    options -> [counter complete?] -> [wait for a position] -> head | window | ledger -> join bytes -> answer
+    options -> [counter complete?] -> [wait for a position] -> GET head
+            -> memo | head | window | ledger -> join bytes -> answer
 
-The hot view answers when it can vouch for the answer; otherwise the ledger gives the same one, and a rebuild
-is asked for. A foreign, malformed or unknown memoryRef is an empty memory.
+Every read sees the head first: while it is the same, so is the answer. The hot view answers when it can vouch
+for the answer; otherwise the ledger gives the same one, and a rebuild is asked for. A foreign, malformed or
+unknown memoryRef is an empty memory.
 """
 
 import asyncio
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from api_shim.answer import Answer, listing
 from api_shim.counting import Counting
 from api_shim.database import Database
+from api_shim.memo import Memo
 from api_shim.metrics import Metrics
 from api_shim.options import ReadOptions
 from api_shim.sources.hot import HotView
@@ -34,8 +37,10 @@ class Reader:
     hot_view: HotView
     database: Database
     counting: Counting
+    memo: Memo
     metrics: Metrics
     rebuild: Callable[[Scope], None]
+    clock: Callable[[], int] = now_ms
 
     async def list(self, scope: Scope, options: ReadOptions, *, reachable: bool) -> Answer:
         """The answer of a list (RFC 0113: whole entries, never over the budget)."""
@@ -45,18 +50,29 @@ class Reader:
             return listing(scope, options.filters, empty(ask))
         if options.after is not None:
             await self.wait_until_filed(scope, options.after, _PATIENCE)
-        return listing(scope, options.filters, await self._find(scope, options, ask, now_ms()))
+        return await self._answer(scope, options, ask, self.clock())
 
-    async def _find(self, scope: Scope, options: ReadOptions, ask: Ask, now: int) -> Page:
-        cold = False
-        if not ask.filtered and not options.all_fields:
-            glance = await self.hot_view.read(scope, ask, now)
-            self.metrics.read(glance.source)
-            if glance.page is not None:
-                return glance.page
-            cold = glance.cold
-        else:
-            self.metrics.read("ledger")
+    async def _answer(self, scope: Scope, options: ReadOptions, ask: Ask, now: int) -> Answer:
+        question = (ask, options.all_fields)
+        sight = await self.hot_view.look(scope)
+        if sight is not None:
+            known = self.memo.recall(scope, question, sight, now)
+            if known is not None:
+                self.metrics.read("memo")
+                return known
+        glance = await self.hot_view.read(scope, sight, ask, now, full=options.all_fields)
+        self.metrics.read(glance.source)
+        page = glance.page
+        if page is None:
+            page = await self._from_ledger(scope, options, ask, now, cold=glance.cold)
+        answer = listing(scope, options.filters, page)
+        if sight is not None:
+            self.memo.keep(scope, question, sight, glance.steady, answer)
+        return answer
+
+    async def _from_ledger(
+        self, scope: Scope, options: ReadOptions, ask: Ask, now: int, *, cold: bool
+    ) -> Page:
         found = await recent(self.database, scope, ask, now, full=options.all_fields)
         if found is None:
             return empty(ask)

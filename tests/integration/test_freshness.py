@@ -1,6 +1,7 @@
 """Freshness: after any sequence of writes, removals, crashes and losses a read is the ledger's truth."""
 
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,6 +15,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from api_shim.answer import Answer, listing
+from api_shim.memo import Memo as AnswerMemo
+from api_shim.options import ReadOptions
+from api_shim.sources.hot import Sight
 from api_shim.sources.recent import recent
 from foreword import instant
 from foreword.draft import Draft
@@ -34,6 +39,17 @@ ASKS = (
     everything(limit=2),
     everything(budget=60),
     everything(budget=25, fit="pack", counter="chars", ordinal=2, limit=3),
+)
+
+QUESTIONS = tuple(
+    ReadOptions(memory_ref="", counter=counter, **options)
+    for counter, options in (
+        ("o200k_base", {"limit": 4}),
+        ("o200k_base", {"budget": 60}),
+        ("chars", {"budget": 25, "fit": "pack", "limit": 3}),
+        ("cl100k_base", {"kind": "message", "limit": 5}),
+        ("o200k_base", {"all_fields": True, "limit": 3}),
+    )
 )
 
 
@@ -75,10 +91,22 @@ class Memory:
 which = st.integers(0, 2)
 
 
+class CountingMemo(AnswerMemo):
+    """A memo that says how often it answered."""
+
+    recalled = 0
+
+    def recall(self, scope: Scope, question: Hashable, sight: Sight, now: int) -> Answer | None:
+        found = super().recall(scope, question, sight, now)
+        self.recalled += found is not None
+        return found
+
+
 class Freshness(RuleBasedStateMachine):
     """Two tenants with equal refs and ids, and a second memory of the first tenant."""
 
     rig: Rig
+    memo: CountingMemo
     base_parts: Parts
     tenants: tuple[int, int]
 
@@ -90,6 +118,7 @@ class Freshness(RuleBasedStateMachine):
         self.memories = [Memory(scope) for scope in scopes]
         self.now = instant.now_ms()
         self.parts = Parts(**(vars(self.base_parts) | {"clock": lambda: self.now}))
+        self.reader = replace(self.rig.reader, memo=self.memo, clock=lambda: self.now)
         self.drains: list[tuple[int, Drain]] = []
         self.removal: tuple[Memory, str, Removal] | None = None
 
@@ -345,9 +374,22 @@ class Freshness(RuleBasedStateMachine):
             self.rig.run(self.check(memory))
 
     async def check(self, memory: Memory) -> None:
+        await self.check_sources(memory)
+        await self.check_answers(memory)
+
+    async def check_answers(self, memory: Memory) -> None:
+        """What a door would send, computed or remembered, is what the ledger says now."""
+        for options in QUESTIONS:
+            asked = replace(options, memory_ref=memory.scope.memory_ref)
+            ask, full = asked.ask(), asked.all_fields
+            answer = await self.reader.list(memory.scope, asked, reachable=True)
+            page = await recent(self.rig.database, memory.scope, ask, self.now, full=full) or empty(ask)
+            assert answer == listing(memory.scope, asked.filters, page)
+
+    async def check_sources(self, memory: Memory) -> None:
         mark = f'"content":"tenant {memory.scope.tenant} '.encode()
         for ask in ASKS:
-            glance = await self.rig.reading.read(memory.scope, ask, self.now)
+            glance = await self.rig.glance(memory.scope, ask, self.now)
             ANSWERS[glance.source] = ANSWERS.get(glance.source, 0) + 1
             if glance.page is None and ask is not ASKS[0]:
                 continue
@@ -373,6 +415,7 @@ ANSWERS: dict[str, int] = {}
 def machine(rig: Rig) -> type[Freshness]:
     """The machine on this session's servers, with a head and a window small enough to be outgrown."""
     Freshness.rig = rig
+    Freshness.memo = CountingMemo(2**20)
     hot_view = rig.hot_view(max_rows=10, max_tokens=150, head_entries=2, head_bytes=1000)
     Freshness.base_parts = rig.parts(hot_view)
     Freshness.tenants = (rig.tenant(), rig.tenant())
@@ -388,6 +431,7 @@ def test_reads_are_the_truth_after_anything(machine: type[Freshness]) -> None:
     )
     assert ANSWERS["head"] > 100, ANSWERS
     assert ANSWERS["window"] > 20, ANSWERS
+    assert machine.memo.recalled > 200
 
 
 RACE = (
