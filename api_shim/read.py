@@ -19,7 +19,7 @@ from api_shim.database import Database
 from api_shim.memo import Memo
 from api_shim.metrics import Metrics
 from api_shim.options import ReadOptions
-from api_shim.sources.hot import HotView
+from api_shim.sources.hot import HotView, Sight
 from api_shim.sources.recent import recent
 from foreword.errors import Unavailable
 from foreword.instant import now_ms
@@ -44,22 +44,21 @@ class Reader:
 
     async def list(self, scope: Scope, options: ReadOptions, *, reachable: bool) -> Answer:
         """The answer of a list (RFC 0113: whole entries, never over the budget)."""
-        ask = options.ask()
         await self.counting.require(options.counter)
         if not reachable:
-            return listing(scope, options.filters, empty(ask))
+            return listing(scope, options.filters, empty(options.ask()))
         if options.after is not None:
             await self.wait_until_filed(scope, options.after, _PATIENCE)
-        return await self._answer(scope, options, ask, self.clock())
-
-    async def _answer(self, scope: Scope, options: ReadOptions, ask: Ask, now: int) -> Answer:
-        question = (ask, options.all_fields)
+        now = self.clock()
         sight = await self.hot_view.look(scope)
-        if sight is not None:
-            known = self.memo.recall(scope, question, sight, now)
-            if known is not None:
-                self.metrics.read("memo")
-                return known
+        known = None if sight is None else self.memo.recall(scope, options, sight, now)
+        if known is not None:
+            self.metrics.read("memo")
+            return known
+        return await self._answer(scope, options, sight, now)
+
+    async def _answer(self, scope: Scope, options: ReadOptions, sight: Sight | None, now: int) -> Answer:
+        ask = options.ask()
         glance = await self.hot_view.read(scope, sight, ask, now, full=options.all_fields)
         self.metrics.read(glance.source)
         page = glance.page
@@ -67,7 +66,7 @@ class Reader:
             page = await self._from_ledger(scope, options, ask, now, cold=glance.cold)
         answer = listing(scope, options.filters, page)
         if sight is not None:
-            self.memo.keep(scope, question, sight, glance.steady, answer)
+            self.memo.keep(scope, options, sight, glance.steady, answer)
         return answer
 
     async def _from_ledger(

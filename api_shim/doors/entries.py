@@ -8,9 +8,9 @@ from starlette.responses import Response
 from api_shim.accept import Receipt
 from api_shim.answer import Answer
 from api_shim.doors.body import JSON, apart, parse_json, read_bytes
-from api_shim.doors.request import entry_id, options, pairs, reachable, require_reach
+from api_shim.doors.request import entry_id, options, reachable, require_reach
 from api_shim.keyring import Caller
-from api_shim.options import FIELDS, read_options
+from api_shim.options import FIELDS, options_of
 from api_shim.parts import Parts
 from api_shim.sources.recent import fragment, full_fragment
 from foreword.draft import Draft, parse_draft
@@ -24,7 +24,8 @@ LONGEST_WAIT = 30
 
 async def list_entries(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/entries``: the newest that fit."""
-    asked = read_options(pairs(request), caller.tenant, parts.settings.token_counter)
+    query: bytes = request.scope["query_string"]
+    asked = options_of(query, caller.tenant, parts.settings.token_counter)
     scope = Scope(caller.tenant, asked.memory_ref)
     reached = reachable(caller, asked.memory_ref) is not None
     return answered(request, await parts.reader.list(scope, asked, reachable=reached))

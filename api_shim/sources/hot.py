@@ -3,6 +3,7 @@
 A connection knows the server run it was made to; a head or window written to another run is cold.
 """
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, NamedTuple
@@ -156,6 +157,6 @@ class HotView:
         except RedisError as error:
             raise Unavailable("The hot view is not available.") from error
 
-    async def _command(self, *command: Any) -> tuple[Any, str]:
+    def _command(self, *command: Any) -> Awaitable[tuple[Any, str]]:
         """The reply, and the server run that gave it. Every command here may be repeated."""
-        return await next(self._turns).ask(*command)
+        return next(self._turns).ask(*command)

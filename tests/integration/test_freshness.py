@@ -47,7 +47,7 @@ QUESTIONS = tuple(
         ("o200k_base", {"limit": 4}),
         ("o200k_base", {"budget": 60}),
         ("chars", {"budget": 25, "fit": "pack", "limit": 3}),
-        ("cl100k_base", {"kind": "message", "limit": 5}),
+        ("cl100k_base", {"kind": "fact", "limit": 5}),
         ("o200k_base", {"all_fields": True, "limit": 3}),
     )
 )
