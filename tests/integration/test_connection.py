@@ -61,10 +61,7 @@ def test_replies_keep_their_order(runner: asyncio.Runner, services: Services) ->
             for _ in range(3):
                 replies = await asyncio.gather(*(echoed(connection, i) for i in range(1000)))
                 assert replies == [b"%d" % i for i in range(1000)]
-            (clients, _) = await connection.ask(
-                "CLIENT", "LIST", "ID", (await connection.ask("CLIENT", "ID"))[0]
-            )
-            assert clients.count(b"id=") == 1
+            assert len(set(await asyncio.gather(*(connection.ask("CLIENT", "ID") for _ in range(50))))) == 1
 
     play(runner, work())
 
@@ -199,9 +196,8 @@ def test_a_slow_server_is_waited_for(runner: asyncio.Runner) -> None:
 
     async def work() -> None:
         async with scripted(behave) as url, connected(url, 10) as connection:
-            assert await asyncio.gather(*(echoed(connection, i) for i in range(10))) == [
-                b"%d" % i for i in range(10)
-            ]
+            replies = await asyncio.gather(*(echoed(connection, i) for i in range(10)))
+            assert replies == [b"%d" % i for i in range(10)]
 
     play(runner, work())
 
