@@ -84,12 +84,14 @@ class HotView:
         if head.complete or ask.filtered or full:
             return Glance(page=None, cold=False, source="ledger", steady=steady)
         try:
-            found = await self._window(view_keys(scope), ask, now, sight.run_id)
+            found, cold = await self._window(view_keys(scope), ask, now, sight.run_id)
         except RedisError:
-            return COLD
-        return COLD if found is None else Glance(page=found, cold=False, source="window", steady=steady)
+            found, cold = None, True
+        source = "ledger" if found is None else "window"
+        return Glance(page=found, cold=cold, source=source, steady=steady)
 
-    async def _window(self, keys: ViewKeys, ask: Ask, now: int, run_id: str) -> Page | None:
+    async def _window(self, keys: ViewKeys, ask: Ask, now: int, run_id: str) -> tuple[Page | None, bool]:
+        """The page if the window holds what it needs, and whether the window is cold."""
         arguments = (
             2,
             keys.order,
@@ -105,7 +107,9 @@ class HotView:
         )
         reply, answering = await self._evaluate(arguments)
         if reply is None or answering != run_id:
-            return None
+            return None, True
+        if reply == 0:
+            return None, False
         total, used, visited, oversize, ended, smallest, last, *fragments = reply
         selection = Selection(
             kept=tuple(range(len(fragments))),
@@ -115,11 +119,12 @@ class HotView:
             ended=ended.decode(),
             smallest_omitted=None if smallest < 0 else smallest,
         )
-        return page(
+        found = page(
             ask, fragments=join(fragments), selection=selection, total=total, last_visited=last or None
         )
+        return found, False
 
-    async def _evaluate(self, arguments: tuple[Any, ...]) -> tuple[list[Any] | None, str]:
+    async def _evaluate(self, arguments: tuple[Any, ...]) -> tuple[Any, str]:
         if self._sha is None:
             self._sha, _ = await self._command("SCRIPT", "LOAD", self._script)
         try:

@@ -158,7 +158,8 @@ class Rig:
         raw = self.valkey.get(view_keys(scope).head)
         if raw is None or Head.decode(raw, run_id=self.run_id, now=now) is None:
             return None
-        return self.run(self.reading._window(view_keys(scope), ask, now, self.run_id))
+        found, _ = self.run(self.reading._window(view_keys(scope), ask, now, self.run_id))
+        return found
 
     @property
     def run_id(self) -> str:

@@ -216,6 +216,24 @@ def test_another_run_of_the_server_ends_what_is_remembered(played: Played) -> No
     played.check()
 
 
+def test_what_the_window_cannot_hold_is_remembered(rig: Rig) -> None:
+    """A walk that leaves head and window asks the ledger once, and for no rebuild: the scope is warm."""
+    played = Played(rig)
+    asked: list[Scope] = []
+    played.reader = replace(played.reader, rebuild=asked.append)
+    small = rig.hot_view(max_rows=2, max_tokens=100, head_entries=1, head_bytes=600)
+    assert rebuild(played.scope, rig.ledger, small, played.now)
+    question: dict[str, object] = {"limit": 4}
+    sight = rig.run(rig.reading.look(played.scope))
+    glance = rig.run(rig.glance(played.scope, options_of(question, played.scope).ask(), played.now))
+    assert (glance.page, glance.cold, glance.source) == (None, False, "ledger")
+    first = played.ask(question)
+    assert first == played.truth(question)
+    assert sight is not None
+    assert played.memo.recall(played.scope, options_of(question, played.scope), sight, played.now) == first
+    assert asked == []
+
+
 def test_no_tenant_meets_another_s_answer(played: Played) -> None:
     """The same ref of another tenant is another memory."""
     other = Scope(played.rig.tenant(), played.scope.memory_ref)
