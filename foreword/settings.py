@@ -1,4 +1,4 @@
-"""Settings that every process shares; each side adds its own. All are environment variables ``FOREWORD_*``."""
+"""Settings that every process shares; each side adds its own. All are named ``FOREWORD_*`` outside."""
 
 from typing import TypeVar
 
