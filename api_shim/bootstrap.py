@@ -13,6 +13,7 @@ from api_shim.counting import Counting
 from api_shim.database import Database
 from api_shim.doors.http import make_app
 from api_shim.keyring import Keyring
+from api_shim.memo import Memo
 from api_shim.metrics import Metrics
 from api_shim.parts import Parts
 from api_shim.question import Questions
@@ -41,6 +42,7 @@ def build(settings: ShimSettings) -> Parts:
         hot_view=hot_view,
         database=database,
         counting=Counting(database),
+        memo=Memo(settings.memo_bytes),
         metrics=metrics,
         rebuild=bell.cold,
     )

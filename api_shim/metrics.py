@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -54,17 +55,20 @@ class Metrics:
             "foreword_reads", "Recency reads by what answered them", ["source"], registry=self._registry
         )
         self._accepted = Counter("foreword_accepted", "Drafts accepted", registry=self._registry)
+        self._answered = cache(self._requests.labels)  # a label's child is looked up once
+        self._took = cache(self._seconds.labels)
+        self._read_from = cache(self._reads.labels)
         self._inbox = _InboxGauges()
         self._registry.register(self._inbox)
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """One answered request."""
-        self._requests.labels(route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._answered(route, status).inc()
+        self._took(route).observe(seconds)
 
     def read(self, source: str) -> None:
-        """One recency read, by ``head``, ``window`` or ``ledger``."""
-        self._reads.labels(source).inc()
+        """One recency read, by ``memo``, ``head``, ``window`` or ``ledger``."""
+        self._read_from(source).inc()
 
     def accepted(self, drafts: int) -> None:
         """Drafts committed to the inbox."""

@@ -7,10 +7,10 @@ memory.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from api_shim.filters import Filter, compile_filter
-from api_shim.given import Given
+from api_shim.given import Given, query_pairs
 from foreword.budget import FITS, Fit, page_limit
 from foreword.counters import COUNTERS
 from foreword.draft import KINDS
@@ -83,6 +83,21 @@ class ReadOptions:
             tag=self.tag,
             kind=self.kind,
         )
+
+
+def options_of(query: bytes, tenant: int, default_counter: str) -> ReadOptions:
+    """Options of a tenant's list from a query as it arrived; what is asked often is parsed once."""
+    parse = _parse_once if len(query) <= _SHORT else _parse
+    return parse(query, tenant, default_counter)
+
+
+def _parse(query: bytes, tenant: int, default_counter: str) -> ReadOptions:
+    return read_options(query_pairs(query), tenant, default_counter)
+
+
+_parse_once = lru_cache(maxsize=4096)(_parse)
+_SHORT = 1024
+"""Bytes of a query that is worth its place in memory."""
 
 
 def read_options(pairs: Sequence[tuple[str, str]], tenant: int, default_counter: str) -> ReadOptions:

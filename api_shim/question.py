@@ -47,10 +47,6 @@ class Questions:
         """Dimensions of that model."""
         return 0 if self._embedder is None else self._embedder.spec.dimension
 
-    async def warm(self) -> None:
-        """Makes the first vector, so that no caller waits for a model to load."""
-        await self.read("warm")
-
     async def read(self, text: str, *, dense: bool = True) -> Question:
         """The question, shortened where it is too long; without a vector when ``dense`` is not wanted."""
         kept = text[-MOST_CHARS:]

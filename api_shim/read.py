@@ -1,9 +1,11 @@
 """THE READ. The newest entries that fit, from counts that already exist.
 
-    options -> [counter complete?] -> [wait for a position] -> head | window | ledger -> join bytes -> answer
+    options -> [counter complete?] -> [wait for a position] -> GET head
+            -> memo | head | window | ledger -> join bytes -> answer
 
-The hot view answers when it can vouch for the answer; otherwise the ledger gives the same one, and a rebuild
-is asked for. A foreign, malformed or unknown memoryRef is an empty memory.
+Every read sees the head first: while it is the same, so is the answer. The hot view answers when it can vouch
+for the answer; otherwise the ledger gives the same one, and a rebuild is asked for. A foreign, malformed or
+unknown memoryRef is an empty memory.
 """
 
 import asyncio
@@ -14,9 +16,10 @@ from dataclasses import dataclass
 from api_shim.answer import Answer, listing
 from api_shim.counting import Counting
 from api_shim.database import Database
+from api_shim.memo import Memo
 from api_shim.metrics import Metrics
 from api_shim.options import ReadOptions
-from api_shim.sources.hot import HotView
+from api_shim.sources.hot import HotView, Sight
 from api_shim.sources.recent import recent
 from foreword.errors import Unavailable
 from foreword.instant import now_ms
@@ -34,29 +37,41 @@ class Reader:
     hot_view: HotView
     database: Database
     counting: Counting
+    memo: Memo
     metrics: Metrics
     rebuild: Callable[[Scope], None]
+    clock: Callable[[], int] = now_ms
 
     async def list(self, scope: Scope, options: ReadOptions, *, reachable: bool) -> Answer:
         """The answer of a list (RFC 0113: whole entries, never over the budget)."""
-        ask = options.ask()
         await self.counting.require(options.counter)
         if not reachable:
-            return listing(scope, options.filters, empty(ask))
+            return listing(scope, options.filters, empty(options.ask()))
         if options.after is not None:
             await self.wait_until_filed(scope, options.after, _PATIENCE)
-        return listing(scope, options.filters, await self._find(scope, options, ask, now_ms()))
+        now = self.clock()
+        sight = await self.hot_view.look(scope)
+        known = None if sight is None else self.memo.recall(scope, options, sight, now)
+        if known is not None:
+            self.metrics.read("memo")
+            return known
+        return await self._answer(scope, options, sight, now)
 
-    async def _find(self, scope: Scope, options: ReadOptions, ask: Ask, now: int) -> Page:
-        cold = False
-        if not ask.filtered and not options.all_fields:
-            glance = await self.hot_view.read(scope, ask, now)
-            self.metrics.read(glance.source)
-            if glance.page is not None:
-                return glance.page
-            cold = glance.cold
-        else:
-            self.metrics.read("ledger")
+    async def _answer(self, scope: Scope, options: ReadOptions, sight: Sight | None, now: int) -> Answer:
+        ask = options.ask()
+        glance = await self.hot_view.read(scope, sight, ask, now, full=options.all_fields)
+        self.metrics.read(glance.source)
+        page = glance.page
+        if page is None:
+            page = await self._from_ledger(scope, options, ask, now, cold=glance.cold)
+        answer = listing(scope, options.filters, page)
+        if sight is not None:
+            self.memo.keep(scope, options, sight, glance.steady, answer)
+        return answer
+
+    async def _from_ledger(
+        self, scope: Scope, options: ReadOptions, ask: Ask, now: int, *, cold: bool
+    ) -> Page:
         found = await recent(self.database, scope, ask, now, full=options.all_fields)
         if found is None:
             return empty(ask)

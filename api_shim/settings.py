@@ -24,4 +24,9 @@ class ShimSettings(StoreSettings):
     metrics: bool = Field(default=False, description="Serve /metrics")
     inspect: bool = Field(default=False, description="Serve /inspect, the page for people")
     pool_size: int = Field(default=8, ge=1, description="Connections to the ledger")
-    hot_view_connections: int = Field(default=32, ge=1, description="Connections to the hot view")
+    hot_view_connections: int = Field(
+        default=1, ge=1, description="Connections to the hot view, each shared by many requests"
+    )
+    memo_bytes: int = Field(
+        default=32 * 1024 * 1024, ge=0, description="Answers kept while their scope is unchanged; 0 = none"
+    )

@@ -1,6 +1,7 @@
 """(c) A read over HTTP, against the same server answering the same number of constant bytes.
 
-Beside the shim's pool of connections stands a prototype that sends every read over one pipelined connection.
+Three servers are measured: the shim as it is, which remembers answers; one that remembers none, so that every
+read is a first one; and one that remembers none and keeps a pool of connections instead of the shared one.
 """
 
 import json
@@ -24,6 +25,12 @@ _SECONDS = 2.0
 _MANY = 32
 _REF = "bench:http"
 _READ = f"/v1/memory/entries?memoryRef={_REF.replace(':', '%3A')}&tokenBudget={BUDGET}"
+_SERVERS = {
+    "again": ("shared", None),
+    "first": ("shared", "0"),
+    "first, pool of 32": ("pooled", "0"),
+}
+"""Which connection to the hot view, and how many bytes may be remembered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,54 +46,54 @@ def bench(product: Product) -> Outcome:
     """The outcome."""
     make_scope(product, _REF, [Filling(pool=turns(1000), number=1000)])
     body = _fetch(product.url + _READ, product.api_key)
-    found: dict[str, _Found] = {}
-    for reader in ("pool", "multiplexed"):
-        with _server(product, body, reader) as port:
+    found: dict[str, dict[str, _Found]] = {}
+    for name, (reader, memo) in _SERVERS.items():
+        with _server(product, body, reader, memo) as port:
             if _fetch(f"http://127.0.0.1:{port}{_READ}", product.api_key) != body:
-                raise AssertionError(f"the {reader} reader answers otherwise than the product")
-            paths = {f"constant bytes ({reader})": "/null", f"read ({reader})": _READ}
-            found |= _measured(port, paths, product.api_key)
+                raise AssertionError(f"the server of {name!r} answers otherwise than the product")
+            found[name] = _measured(port, {"constant": "/null", "read": _READ}, product.api_key)
     return _outcome(found, body)
 
 
-def _outcome(found: dict[str, _Found], body: bytes) -> Outcome:
-    null, read = found["constant bytes (pool)"], found["read (pool)"]
-    other_null, other = found["constant bytes (multiplexed)"], found["read (multiplexed)"]
-    rows = []
-    for name, it in found.items():
-        base = null if "pool" in name else other_null
-        rows.append(
-            (
-                name,
-                f"{it.alone.p50 * 1e3:.3f}",
-                f"{it.alone.p50 / base.alone.p50:.2f}x",
-                f"{it.rate:,.0f}",
-                f"{it.rate / base.rate:.2f}x",
-                f"{it.crowd.p99 * 1e3:.1f}",
-            )
-        )
+def _outcome(found: dict[str, dict[str, _Found]], body: bytes) -> Outcome:
+    rows, targets = [], []
+    for name, paths in found.items():
+        base = paths["constant"]
+        for path, it in paths.items():
+            latency, rate = it.alone.p50 / base.alone.p50, it.rate / base.rate
+            label = f"read, {name}" if path == "read" else f"constant bytes ({name})"
+            numbers = (f"{it.alone.p50 * 1e3:.3f}", f"{latency:.2f}x", f"{it.rate:,.0f}", f"{rate:.2f}x")
+            rows.append((label, *numbers, f"{it.crowd.p99 * 1e3:.1f}"))
+        if "pool" not in name:
+            targets += [
+                Target(claim=f"latency at 1, {name} / constant bytes", value=latency, bound=3.5),
+                Target(
+                    claim=f"throughput at {_MANY}, {name} / constant bytes",
+                    value=rate,
+                    bound=0.25,
+                    most=False,
+                ),
+            ]
+    shared, pooled = found["first"]["read"], found["first, pool of 32"]["read"]
     return Outcome(
         name="http",
         title=f"(c) Read over HTTP: 1 and {_MANY} kept connections",
         columns=("", "p50 ms at 1", "ratio", f"answers/s at {_MANY}", "ratio", f"p99 ms at {_MANY}"),
         rows=rows,
-        targets=[
-            Target(claim="latency at 1 / constant bytes", value=read.alone.p50 / null.alone.p50, bound=3.5),
-            Target(
-                claim=f"throughput at {_MANY} / constant bytes",
-                value=read.rate / null.rate,
-                bound=0.25,
-                most=False,
-            ),
-        ],
+        targets=targets,
         remarks=[
             f"{len(body):,} bytes an answer; client and server share this machine's cores",
-            f"one multiplexed connection instead of the pool: {other.rate / read.rate:.2f}x the answers a "
-            f"second, {other.alone.p50 / read.alone.p50:.2f}x the latency at 1 (prototype, in bench only)",
+            f"the shared connection instead of a pool: {shared.rate / pooled.rate:.2f}x the answers a "
+            f"second, {shared.alone.p50 / pooled.alone.p50:.2f}x the latency at 1, nothing remembered",
         ],
         details={
-            name: {"alone": it.alone.to_json(), "crowd": it.crowd.to_json(), "perSecond": round(it.rate, 1)}
-            for name, it in found.items()
+            f"{path}, {name}": {
+                "alone": it.alone.to_json(),
+                "crowd": it.crowd.to_json(),
+                "perSecond": round(it.rate, 1),
+            }
+            for name, paths in found.items()
+            for path, it in paths.items()
         },
     )
 
@@ -126,13 +133,14 @@ def _load(
 
 
 @contextmanager
-def _server(product: Product, body: bytes, reader: str) -> Iterator[int]:
+def _server(product: Product, body: bytes, reader: str, memo: str | None) -> Iterator[int]:
     port = ports.free("127.0.0.1")
     constant = product.folder / "constant.json"
     constant.write_bytes(body)
     command = (sys.executable, "-m", "bench.server", str(port), str(constant), reader)
     serves = Address(host="127.0.0.1", port=port).ready
-    with child(reader, command, product.shim_environment(), product.folder, serves):
+    environment = product.shim_environment() | ({} if memo is None else {"FOREWORD_MEMO_BYTES": memo})
+    with child(f"{reader}-{memo}", command, environment, product.folder, serves):
         yield port
 
 

@@ -1,6 +1,6 @@
 """The shim with one route more: ``/null`` answers constant bytes, so that HTTP itself can be taken off.
 
-``python -m bench.server PORT CONSTANT_FILE pool|multiplexed``; settings as for the shim.
+``python -m bench.server PORT CONSTANT_FILE shared|pooled``; settings as for the shim.
 """
 
 import sys
@@ -14,14 +14,14 @@ from starlette.routing import Route
 
 from api_shim import bootstrap
 from api_shim.settings import ShimSettings
-from bench.multiplexed import MultiplexedHotView
+from bench.pooled import PooledHotView
 
 
 def app(constant: Path, reader: str) -> Starlette:
     """The shim's own app with the null route in front."""
     settings = ShimSettings()  # type: ignore[call-arg] # filled from the environment
-    if reader == "multiplexed":
-        bootstrap.__dict__["HotView"] = MultiplexedHotView
+    if reader == "pooled":
+        bootstrap.__dict__["HotView"] = PooledHotView
     made = bootstrap.serve(settings)
     body = constant.read_bytes()
 

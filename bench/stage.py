@@ -34,8 +34,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @asynccontextmanager
-async def reading(product: Product) -> AsyncIterator[Parts]:
-    """The shim's own parts, built by its own bootstrap."""
+async def reading(product: Product, *, remembers: bool = True) -> AsyncIterator[Parts]:
+    """The shim's own parts, built by its own bootstrap; without its memo every read is a first one."""
     settings = ShimSettings(
         database_url=SecretStr(product.shim_url),
         redis_url=SecretStr(product.redis_url),
@@ -43,6 +43,8 @@ async def reading(product: Product) -> AsyncIterator[Parts]:
         digest_key=SecretStr(product.credentials.digest_key),
         seal_public_key=product.seal_key,
     )
+    if not remembers:
+        settings.memo_bytes = 0
     parts = build(settings)
     await parts.database.open()
     try:

@@ -25,8 +25,8 @@ MAX_UPCOMING: Final = 64
 """Expiries a head knows of; the one after these ends its validity."""
 FOREVER: Final = 2**63
 
-_MAGIC: Final = b"FWH1"
-_HEADER: Final = struct.Struct("<4s40sQQQIHH")
+_MAGIC: Final = b"FWH2"
+_HEADER: Final = struct.Struct("<4s40sQQQQIHH")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,22 +56,37 @@ def expiry(instant: int | None) -> int:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """What a view knows of its whole scope: live entries, and when the next of them expire (ms)."""
+    """What a view knows of its whole scope: entries live at ``made``, and when the next expire (ms)."""
 
     version: int
     total: int
+    made: int = 0
     upcoming: tuple[int, ...] = ()
     valid_until: int = FOREVER
 
     @classmethod
-    def of(cls, version: int, total: int, expiries: Sequence[int]) -> "Summary":
-        """From the next expiries in order, ``MAX_UPCOMING`` + 1 of them where there are so many."""
+    def of(cls, version: int, total: int, expiries: Sequence[int], *, made: int) -> "Summary":
+        """From the next expiries after ``made`` in order, ``MAX_UPCOMING`` + 1 where there are so many."""
         beyond = expiries[MAX_UPCOMING] if len(expiries) > MAX_UPCOMING else FOREVER
-        return cls(version=version, total=total, upcoming=tuple(expiries[:MAX_UPCOMING]), valid_until=beyond)
+        return cls(
+            version=version,
+            total=total,
+            made=made,
+            upcoming=tuple(expiries[:MAX_UPCOMING]),
+            valid_until=beyond,
+        )
 
     def live(self, now: int) -> int:
         """Live entries at ``now`` (ms)."""
         return self.total - bisect_right(self.upcoming, now)
+
+    def steady(self, now: int) -> range:
+        """The instants (ms) around ``now`` at which the same entries live; empty where it cannot tell."""
+        if not self.made <= now < self.valid_until:
+            return range(0)
+        bounds = (self.made, *self.upcoming, self.valid_until)
+        after = bisect_right(bounds, now)
+        return range(bounds[after - 1], bounds[after])
 
 
 def encode(
@@ -104,6 +119,7 @@ def encode(
                 run_id.encode(),
                 summary.version,
                 summary.total,
+                summary.made,
                 summary.valid_until,
                 n,
                 counters,
@@ -146,11 +162,11 @@ class Head:
         """The head, or None when it is not valid on this server run or any more (cold)."""
         if len(raw) < _HEADER.size:
             return None
-        magic, writer, version, total, valid_until, n, counters, upcoming = _HEADER.unpack_from(raw)
+        magic, writer, version, total, made, valid_until, n, counters, upcoming = _HEADER.unpack_from(raw)
         if magic != _MAGIC or writer != run_id.encode() or valid_until <= now:
             return None
         expiries = struct.unpack_from(f"<{upcoming}Q", raw, _HEADER.size) if upcoming else ()
-        summary = Summary(version=version, total=total, upcoming=expiries, valid_until=valid_until)
+        summary = Summary(version=version, total=total, made=made, upcoming=expiries, valid_until=valid_until)
         return cls(raw, n, counters, summary)
 
     @property

@@ -50,9 +50,9 @@ def page(ask: Ask, *, fragments: bytes, selection: Selection, total: int, last_v
         remaining = max(remaining, selection.visited + 1)  # the row that ended the read is there
     elif ended in ("limit", "walk") and selection.visited >= remaining:
         ended = "end"
-    told = report(
-        replace(selection, ended=ended), counter=ask.counter, budget=ask.budget, remaining=remaining
-    )
+    if ended != selection.ended:
+        selection = replace(selection, ended=ended)
+    told = report(selection, counter=ask.counter, budget=ask.budget, remaining=remaining)
     more = ended != "end" and told.next_remaining > 0
     return Page(entries=fragments, report=told, resume=last_visited if more else None)
 

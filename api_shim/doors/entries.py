@@ -10,9 +10,9 @@ from api_shim.answer import Answer
 from api_shim.doors.body import JSON, apart, parse_json, read_bytes
 from api_shim.doors.relevance import relevant
 from api_shim.doors.reply import answered
-from api_shim.doors.request import entry_id, options, pairs, reachable, require_reach
+from api_shim.doors.request import entry_id, options, reachable, require_reach
 from api_shim.keyring import Caller
-from api_shim.options import FIELDS, read_options
+from api_shim.options import FIELDS, options_of
 from api_shim.parts import Parts
 from api_shim.sources.recent import fragment, full_fragment
 from foreword.draft import Draft, parse_draft
@@ -26,7 +26,8 @@ LONGEST_WAIT = 30
 
 async def list_entries(request: Request, caller: Caller, parts: Parts) -> Response:
     """``GET /v1/memory/entries``: the newest that fit."""
-    asked = read_options(pairs(request), caller.tenant, parts.settings.token_counter)
+    query: bytes = request.scope["query_string"]
+    asked = options_of(query, caller.tenant, parts.settings.token_counter)
     if asked.rank == "relevance":
         return await relevant(request, caller, parts, asked)
     scope = Scope(caller.tenant, asked.memory_ref)

@@ -20,7 +20,7 @@ from api_shim.recall import RecallAsk, Recalled
 from api_shim.search import MODES, Outcome, SearchAsk
 from api_shim.sources.ranked import Cut
 from api_shim.sources.recent import draft_fields, fragment, full_fields
-from foreword.budget import FITS, Report
+from foreword.budget import FITS, HOST_CAP, Report
 from foreword.counters import COUNTERS
 from foreword.entry import compact
 from foreword.errors import ValidationError
@@ -137,6 +137,8 @@ def _recall_ask(body: Any, parts: Parts) -> tuple[list[str], RecallAsk, tuple[st
     refs = asked.refs(many=True)
     counter = str(asked.choice("tokenCounter", tuple(COUNTERS), parts.settings.token_counter))
     sent = asked.session()
+    # a budget that is named bounds by itself; without one, ten entries do too
+    most = HOST_CAP if "tokenBudget" in asked.body else DEFAULT_TOP
     ask = RecallAsk(
         search=SearchAsk(
             mode="hybrid",
@@ -144,7 +146,7 @@ def _recall_ask(body: Any, parts: Parts) -> tuple[list[str], RecallAsk, tuple[st
                 counter=counter,
                 ordinal=COUNTERS[counter].ordinal,
                 budget=asked.integer("tokenBudget", DEFAULT_BUDGET),
-                limit=asked.top(DEFAULT_TOP),
+                limit=asked.top(most),
             ),
             text=asked.question(required=True),
             floor=asked.floor(DEFAULT_FLOOR),

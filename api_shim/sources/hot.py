@@ -1,14 +1,16 @@
 """The hot view as the shim reads it: one GET of a head, else one EVALSHA_RO of the window behind it.
 
-A connection remembers the server run it was made to; a head or window written to another run is cold.
+A connection knows the server run it was made to; a head or window written to another run is cold.
 """
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any
+from itertools import cycle
+from typing import Any, NamedTuple
 
-import redis.asyncio as redis
 from redis.exceptions import NoScriptError, RedisError
 
+from api_shim.sources.connection import Connection
 from foreword import hot_view, resources
 from foreword.budget import WALK_LIMIT, Selection
 from foreword.errors import Unavailable
@@ -18,60 +20,78 @@ from foreword.page import Ask, Page, join, page
 from foreword.scope import Scope
 
 
-@dataclass(frozen=True, slots=True)
+class Sight(NamedTuple):
+    """A head as it was found, not looked into yet, and the run of the server that gave it."""
+
+    raw: bytes
+    run_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Glance:
-    """What the hot view says: the page if it can tell, and whether the scope is cold."""
+    """What the hot view says: the page if it can tell, and whether the scope is cold.
+
+    ``steady`` are the instants (ms) at which the scope, as long as its head stays, holds the same entries.
+    """
 
     page: Page | None
     cold: bool
     source: str
+    steady: range
 
 
-_COLD = Glance(page=None, cold=True, source="ledger")
+COLD = Glance(page=None, cold=True, source="ledger", steady=range(0))
 
 
 class HotView:
     """Reads heads and windows, and makes scopes cold for removals."""
 
-    def __init__(self, url: str, *, connections: int) -> None:
-        self._pool = redis.BlockingConnectionPool.from_url(
-            url,
-            max_connections=connections,
-            timeout=2,
-            redis_connect_func=_greet,
-            socket_timeout=2,
-            socket_connect_timeout=1,
-        )
+    def __init__(self, url: str, *, connections: int = 1) -> None:
+        self._all_connections = [Connection(url) for _ in range(connections)]
+        self._turns = cycle(self._all_connections)
         self._script = resources.text("api_shim.sources", "window.lua")
         self._sha: bytes | None = None
 
     async def close(self) -> None:
         """Closes every connection."""
-        await self._pool.disconnect()
+        for connection in self._all_connections:
+            await connection.close()
 
-    async def read(self, scope: Scope, ask: Ask, now: int) -> Glance:
-        """The page of a recency read, in one call when the head holds it; cold when the server is away."""
+    async def look(self, scope: Scope) -> Sight | None:
+        """The head of a scope; None when there is none, or the server is away."""
         try:
-            return await self._read(scope, ask, now)
-        except (RedisError, OSError):
-            return _COLD
+            raw, run_id = await self._command("GET", head_key(scope))
+        except RedisError:
+            return None
+        return None if raw is None else Sight(raw, run_id)
 
-    async def _read(self, scope: Scope, ask: Ask, now: int) -> Glance:
-        raw, run_id = await self._command("GET", head_key(scope))
-        head = None if raw is None else Head.decode(raw, run_id=run_id, now=now)
+    async def read(
+        self, scope: Scope, sight: Sight | None, ask: Ask, now: int, *, full: bool = False
+    ) -> Glance:
+        """The page of a recency read, from the head that was seen or in one call from the window behind it.
+
+        ``full`` asks for more fields than the hot view has.
+        """
+        if sight is None:
+            return COLD
+        head = Head.decode(sight.raw, run_id=sight.run_id, now=now)
         if head is None:
-            return _COLD
-        found = head.read(ask, now)
+            return COLD
+        steady = head.summary.steady(now)
+        found = None if full else head.read(ask, now)
         if found is not None:
-            return Glance(found, cold=False, source="head")
-        if head.complete:
-            return Glance(None, cold=False, source="ledger")
-        found = await self._window(view_keys(scope), ask, now, run_id)
-        if found is None:
-            return Glance(None, cold=True, source="ledger")
-        return Glance(found, cold=False, source="window")
+            return Glance(page=found, cold=False, source="head", steady=steady)
+        if head.complete or ask.filtered or full:
+            return Glance(page=None, cold=False, source="ledger", steady=steady)
+        try:
+            found, cold = await self._window(view_keys(scope), ask, now, sight.run_id)
+        except RedisError:
+            found, cold = None, True
+        source = "ledger" if found is None else "window"
+        return Glance(page=found, cold=cold, source=source, steady=steady)
 
-    async def _window(self, keys: ViewKeys, ask: Ask, now: int, run_id: str) -> Page | None:
+    async def _window(self, keys: ViewKeys, ask: Ask, now: int, run_id: str) -> tuple[Page | None, bool]:
+        """The page if the window holds what it needs, and whether the window is cold."""
         arguments = (
             2,
             keys.order,
@@ -85,9 +105,11 @@ class HotView:
             "+inf" if ask.before is None else ask.before,
             WALK_LIMIT,
         )
-        reply = await self._evaluate(arguments)
-        if reply is None:
-            return None
+        reply, answering = await self._evaluate(arguments)
+        if reply is None or answering != run_id:
+            return None, True
+        if reply == 0:
+            return None, False
         total, used, visited, oversize, ended, smallest, last, *fragments = reply
         selection = Selection(
             kept=tuple(range(len(fragments))),
@@ -97,19 +119,19 @@ class HotView:
             ended=ended.decode(),
             smallest_omitted=None if smallest < 0 else smallest,
         )
-        return page(
+        found = page(
             ask, fragments=join(fragments), selection=selection, total=total, last_visited=last or None
         )
+        return found, False
 
-    async def _evaluate(self, arguments: tuple[Any, ...]) -> list[Any] | None:
+    async def _evaluate(self, arguments: tuple[Any, ...]) -> tuple[Any, str]:
         if self._sha is None:
             self._sha, _ = await self._command("SCRIPT", "LOAD", self._script)
         try:
-            reply, _ = await self._command("EVALSHA_RO", self._sha, *arguments)
+            return await self._command("EVALSHA_RO", self._sha, *arguments)
         except NoScriptError:
             self._sha = None
             return await self._evaluate(arguments)
-        return reply  # type: ignore[no-any-return]
 
     async def open(self, scope: Scope, token: str) -> None:
         """Makes a scope cold; its ledger transaction has locked it and has not committed yet."""
@@ -125,7 +147,7 @@ class HotView:
         try:
             head, _ = await self._command("EXISTS", keys.head)
             size, _ = await self._command("ZCARD", keys.order)
-        except (RedisError, OSError):
+        except RedisError:
             return None
         return int(size) if head and size else None
 
@@ -137,39 +159,9 @@ class HotView:
         try:
             for command in commands:
                 await self._command(*command)
-        except (RedisError, OSError) as error:
+        except RedisError as error:
             raise Unavailable("The hot view is not available.") from error
 
-    async def _command(self, *command: Any) -> tuple[Any, str]:
-        """One command on a pooled connection: its reply, and the server run that gave it.
-
-        Every command here may be repeated, so a connection that a restart broke gets a second chance.
-        """
-        connection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
-        try:
-            try:
-                return await _exchange(connection, command)
-            except (redis.ConnectionError, OSError):
-                await connection.disconnect(nowait=True)
-                return await _exchange(connection, command)
-        except BaseException as error:
-            if not isinstance(error, redis.ResponseError):
-                await connection.disconnect(nowait=True)
-            raise
-        finally:
-            await self._pool.release(connection)
-
-
-async def _exchange(connection: Any, command: tuple[Any, ...]) -> tuple[Any, str]:
-    await connection.send_command(*command)
-    reply = await connection.read_response()
-    return reply, connection.foreword_run_id
-
-
-async def _greet(connection: Any) -> None:
-    """Runs on every new connection, before it is used."""
-    await connection.on_connect()
-    await connection.send_command("INFO", "server")
-    info = await connection.read_response()
-    line = next(line for line in info.splitlines() if line.startswith(b"run_id:"))
-    connection.foreword_run_id = line.partition(b":")[2].strip().decode()
+    def _command(self, *command: Any) -> Awaitable[tuple[Any, str]]:
+        """The reply, and the server run that gave it. Every command here may be repeated."""
+        return next(self._turns).ask(*command)

@@ -10,25 +10,13 @@ WITH walked AS MATERIALIZED (  -- once, not once a row
         %(most)s) w
     WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 )
-SELECT w.used, w.visited, w.oversize, w.ended, w.smallest_omitted, w.resume, w.total,
-       e.seq, e.id, e.content, e.tags, e.created_at, e.expires_at
+SELECT w.used, w.visited, w.oversize, w.ended, w.smallest_omitted, w.resume, w.total, e.*
 FROM walked w
 LEFT JOIN LATERAL unnest(w.kept) AS kept_seq ON true
 LEFT JOIN LATERAL (
     SELECT * FROM entries
     WHERE tenant_id = current_tenant() AND scope_id = w.scope_id AND seq = kept_seq AND NOT superseded
     OFFSET 0) e ON true
-ORDER BY e.seq DESC
-
--- name: full
-SELECT e.*
-FROM scopes s
-CROSS JOIN unnest(%(seqs)s::bigint[]) AS kept_seq
-CROSS JOIN LATERAL (
-    SELECT * FROM entries
-    WHERE tenant_id = s.tenant_id AND scope_id = s.scope_id AND seq = kept_seq AND NOT superseded
-    OFFSET 0) e
-WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 ORDER BY e.seq DESC
 
 -- name: entry

@@ -17,7 +17,7 @@ _NEWEST = FOREVER - 1
 async def recent(database: Database, scope: Scope, ask: Ask, now: int, *, full: bool) -> Page | None:
     """One statement walks the index with stored costs; None when there is no such scope.
 
-    ``full`` fetches every field of what was kept.
+    ``full`` shows every field of what was kept.
     """
     rows = await database.read(
         scope.tenant,
@@ -47,8 +47,6 @@ async def recent(database: Database, scope: Scope, ask: Ask, now: int, *, full: 
         ended=first["ended"],
         smallest_omitted=first["smallest_omitted"],
     )
-    if full and kept:
-        rows = await database.read(scope.tenant, "full", {"ref": scope.memory_ref, "seqs": kept})
     fragments = [(full_fragment if full else fragment)(row) for row in rows if row["seq"] is not None]
     return page(
         ask,

@@ -3,7 +3,8 @@
 -- KEYS  1 order  2 rows
 -- ARGV  1 server run id  2 now (ms)  3 counter ordinal  4 budget (-1 = none)  5 limit  6 fit
 --       7 rows older than this position (a cursor), or '+inf'  8 most rows a pack visits
--- Reply nil: cold, or what is needed is not in the window (older rows, costs of a newer counter)
+-- Reply nil: cold
+--       0: what is needed is not in the window (older rows, costs of a newer counter)
 --       {live total, used, visited, oversize, ended, smallest omitted (-1 = none),
 --       position of the last row visited (0 = none), kept fragments...}
 
@@ -63,10 +64,10 @@ while not ended do
     offset = offset + CHUNK
 end
 
-if ended == 'uncounted' then return nil end
+if ended == 'uncounted' then return 0 end
 if not ended then
     if complete == 0 then
-        if #kept < limit then return nil end
+        if #kept < limit then return 0 end
         ended = 'limit'
     else
         ended = 'end'

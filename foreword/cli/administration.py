@@ -80,6 +80,34 @@ def list_tenants(as_json: bool, database_url: str | None, data_dir: Path) -> Non
     _show(rows, as_json)
 
 
+@tenants.command("pii")
+@click.argument("name")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(["email", "phone", "card", "iban"]),
+    help="What to redact besides secrets; none given: nothing.",
+)
+@options.database_url
+@options.data_dir
+def redact_personal_data(name: str, kinds: tuple[str, ...], database_url: str | None, data_dir: Path) -> None:
+    """Choose which personal data is redacted from what a tenant writes from now on; off by default.
+
+    \b
+    Examples
+      foreword tenants pii acme --kind email --kind phone --kind card --kind iban
+      foreword tenants pii acme
+    """
+    from foreword.ledger.tenants import set_pii
+
+    with _ledger_errors():
+        known = set_pii(options.ledger(database_url, data_dir), name, list(kinds))
+    if not known:
+        raise NotFound("There is no tenant of this name.")
+    click.echo(f"{name}: {', '.join(sorted(set(kinds))) or 'no personal data is redacted'}")
+
+
 @click.group()
 def keys() -> None:
     """API keys. A key is shown once, when it is made."""

@@ -54,6 +54,8 @@ class MiniLM:
 
     def is_cut(self, text: str) -> bool:
         """Whether the model sees only the beginning."""
+        if len(text) <= _MOST_TOKENS - 2:  # a token is at least a character
+            return False
         encoded = self._tokenizer.encode(text[:_MOST_CHARS])
         return len(text) > _MOST_CHARS or bool(encoded.overflowing)
 

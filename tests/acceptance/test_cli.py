@@ -187,6 +187,26 @@ def test_tenants_and_keys(run: Run, product: dict[str, Any], ref: str) -> None:
         assert time.monotonic() < deadline, "a revoked key still works"
 
 
+def test_a_tenant_chooses_its_personal_data(run: Run, product: dict[str, Any], ref: str) -> None:
+    """Personal data stays as it is by default, is redacted once chosen, and only for who chose it."""
+    name = f"tenant-{uuid.uuid4().hex[:12]}"
+    run("tenants", "create", name)
+    key = run("keys", "create", "--tenant", name).stdout.strip()
+    text = "Mail ada@example.org or pay to DE89370400440532013000."
+
+    def written(api_key: str) -> str:
+        done = run("remember", "-r", ref, "--wait", "30", text, FOREWORD_API_KEY=api_key)
+        assert done.returncode == 0, done.stderr
+        listed = _json(run("list", "-r", ref, "--limit", "1", "--json", FOREWORD_API_KEY=api_key))
+        return str(listed["entries"][0]["content"])
+
+    assert written(key) == text
+    assert run("tenants", "pii", name, "--kind", "email", "--kind", "iban").returncode == 0
+    assert written(key) == "Mail [REDACTED:email] or pay to [REDACTED:iban]."
+    assert written(product["apiKey"]) == text
+    assert run("tenants", "pii", "nobody-here").returncode == 6
+
+
 def test_the_doctor_finds_nothing_wrong(run: Run) -> None:
     """On a running product every finding is fine and the doctor exits 0."""
     found = run("doctor", "--json")

@@ -39,16 +39,15 @@ def client(product: Product) -> httpx.Client:
 def persist(product: Product, method: str, path: str, **told: Any) -> httpx.Response:
     """The first answer that is not about being unavailable."""
 
-    def ask() -> httpx.Response | None:
+    def ask() -> list[httpx.Response]:
         with client(product) as asking:
             try:
                 answer = asking.request(method, path, **told)
             except httpx.TransportError:
-                return None
-        return None if answer.status_code == 503 else answer
+                return []
+        return [] if answer.status_code == 503 else [answer]
 
-    answers: list[httpx.Response] = []
-    eventually(lambda: (answer := ask()) is not None and not answers.append(answer), f"{path} is answered")
+    answers: list[httpx.Response] = eventually(ask, f"{path} is answered")
     return answers[0]
 
 

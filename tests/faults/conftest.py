@@ -40,7 +40,7 @@ def storm() -> Storm:
     """
 
     @contextmanager
-    def blow(product: Product, *, total: int = 500) -> Iterator[Traffic]:
+    def blow(product: Product, *, total: int = 1000) -> Iterator[Traffic]:
         canary = "ghp_" + secrets.token_hex(18)
         ref = f"storm/{uuid.uuid4()}"
         with Traffic(

@@ -5,7 +5,6 @@ commit, a standby that never comes holds a commit that is durable and not yet ac
 freezes a server.
 """
 
-import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -160,9 +159,3 @@ def until_waiting(product: Product, what: str, who: str) -> list[int]:
     with owner(product) as conn:
         found: list[int] = eventually(lambda: waiting(conn, what, who), f"{who} waits for {what}")
         return found
-
-
-def printed(product: Product) -> str:
-    """What ``foreword up`` told the person who started it, its key taken out."""
-    kept = json.loads((product.data_dir / "credentials.json").read_text(encoding="utf-8"))
-    return product.printed.read_text(encoding="utf-8").replace(kept["apiKey"], "")

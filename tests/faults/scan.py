@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import psycopg
@@ -79,15 +80,16 @@ def redis_values(product: Product) -> Iterator[Place]:
     ready = product.wait_ready()
     for url in {ready["redisUrl"], ready["brokerUrl"]}:
         with redis.Redis.from_url(url) as client:
-            for key in client.scan_iter():
+            keys: Iterator[bytes] = client.scan_iter()
+            for key in keys:
                 yield f"redis key of database {url[-1]}", key
                 yield f"redis value {key.decode(errors='replace')}", _value(client, key)
 
 
-def _value(client: "redis.Redis", key: bytes) -> bytes:
+def _value(client: Any, key: bytes) -> bytes:
     kind = client.type(key)
     if kind == b"string":
-        return client.get(key) or b""
+        return bytes(client.get(key) or b"")
     if kind == b"list":
         return b"\n".join(client.lrange(key, 0, -1))
     if kind == b"hash":

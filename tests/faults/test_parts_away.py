@@ -1,7 +1,9 @@
 """A server that is gone, or hangs: what goes on, what is refused, and that all is well afterwards."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from typing import Any
 
 import httpx
 import pytest
@@ -35,22 +37,24 @@ def test_the_ledger(hurt: Product, how: str) -> None:
         while time.monotonic() < until:
             assert _read(hurt, ref) == before
             time.sleep(0.2)
-        for answer in (
-            _ask(hurt, "GET", "/v1/memory/entries", params={"memoryRef": ref}, headers=unknown),
-            _ask(hurt, "POST", "/v1/memory/entries", json={"memoryRef": ref, "content": "lost"}),
-            _ask(hurt, "DELETE", "/v1/memory/entries/e-1", params={"memoryRef": ref}),
-            _ask(hurt, "GET", "/v1/memory/entries/e-1", params={"memoryRef": ref}),
-            _ask(hurt, "GET", "/v1/memory/entries", params={"memoryRef": ref, "tag": "t"}),
-            _ask(hurt, "GET", "/v1/memory/export", params={"memoryRef": ref}),
-            _ask(hurt, "GET", "/readyz"),
-        ):
-            assert (answer.status_code, answer.json()["error"]) == (503, "unavailable"), answer.request.url
-            assert int(answer.headers["Retry-After"]) >= 1
+        asked: tuple[tuple[str, str, dict[str, Any]], ...] = (
+            ("GET", "/v1/memory/entries", {"params": {"memoryRef": ref}, "headers": unknown}),
+            ("POST", "/v1/memory/entries", {"json": {"memoryRef": ref, "content": "lost"}}),
+            ("DELETE", "/v1/memory/entries/e-1", {"params": {"memoryRef": ref}}),
+            ("GET", "/v1/memory/entries/e-1", {"params": {"memoryRef": ref}}),
+            ("GET", "/v1/memory/entries", {"params": {"memoryRef": ref, "tag": "t"}}),
+            ("GET", "/v1/memory/export", {"params": {"memoryRef": ref}}),
+            ("GET", "/readyz", {}),
+        )
+        with ThreadPoolExecutor(len(asked)) as threads:
+            for answer in threads.map(lambda one: _ask(hurt, one[0], one[1], **one[2]), asked):
+                assert (answer.status_code, answer.json()["error"]) == (503, "unavailable"), answer.url
+                assert int(answer.headers["Retry-After"]) >= 1
         assert _read(hurt, ref) == before
     draft = {"memoryRef": ref, "id": "later", "content": "kept"}
     assert persist(hurt, "POST", "/v1/memory/entries", json=draft).status_code == 202
-    eventually(lambda: truth.newest(hurt, ref)[0] == "later", "a write is filed again")
-    assert len(truth.newest(hurt, ref)) == 11
+    eventually(lambda: "later" in truth.newest(hurt, ref), "a write is filed again")
+    assert {f"e-{number}" for number in range(10)} - {"e-1"} < {*truth.newest(hurt, ref)}
 
 
 @pytest.mark.parametrize("how", ["gone", "hung"])
@@ -75,7 +79,7 @@ def test_the_hot_view(hurt: Product, how: str) -> None:
     assert "e-1" not in _read(hurt, ref)[1]
 
 
-def _ask(product: Product, method: str, path: str, **told: object) -> httpx.Response:
+def _ask(product: Product, method: str, path: str, **told: Any) -> httpx.Response:
     with client(product) as asking:
         started = time.monotonic()
         answer = asking.request(method, path, **told)

@@ -91,13 +91,14 @@ def _enqueue(product: Product, ref: str, content: str) -> str:
     )
 
 
-def _broker(product: Product) -> "redis.Redis":
+def _broker(product: Product) -> Any:
     return redis.Redis.from_url(product.wait_ready()["brokerUrl"])
 
 
 def _queue(product: Product) -> Messages:
     with _broker(product) as broker:
-        return broker.lrange(BROKER_PREFIX + QUEUE, 0, -1)
+        found: Messages = broker.lrange(BROKER_PREFIX + QUEUE, 0, -1)
+        return found
 
 
 def _rewrite(product: Product, change: Callable[[Messages], Messages]) -> None:
@@ -105,7 +106,7 @@ def _rewrite(product: Product, change: Callable[[Messages], Messages]) -> None:
     key = BROKER_PREFIX + QUEUE
     with _broker(product) as broker:
 
-        def rewrite(pipe: "redis.client.Pipeline") -> None:
+        def rewrite(pipe: Any) -> None:
             changed = change(pipe.lrange(key, 0, -1))
             pipe.multi()
             pipe.delete(key)

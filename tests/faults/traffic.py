@@ -210,7 +210,7 @@ def _answered(answer: httpx.Response) -> httpx.Response:
     return answer
 
 
-def _ids(client: httpx.Client, ref: str, **options: object) -> list[str]:
+def _ids(client: httpx.Client, ref: str, **options: Any) -> list[str]:
     answer = _answered(client.get("/v1/memory/entries", params={"memoryRef": ref, **options}))
     return [entry["id"] for entry in answer.json()["entries"]]
 

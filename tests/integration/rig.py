@@ -12,9 +12,11 @@ import redis
 from api_shim.accept import Acceptor, Receipt
 from api_shim.counting import Counting
 from api_shim.database import Database
+from api_shim.memo import Memo
 from api_shim.metrics import Metrics
 from api_shim.read import Reader
 from api_shim.remove import Remover
+from api_shim.sources.hot import Glance
 from api_shim.sources.hot import HotView as ReadingView
 from api_shim.sources.recent import recent
 from foreword import instant
@@ -62,11 +64,12 @@ class Rig:
         self.ledger = Ledger(open_pool(services.worker_url, size=6))
         self._runner = asyncio.Runner()
         self.database = Database(services.shim_url, size=3)
-        self.reading = ReadingView(self.redis_url, connections=4)
+        self.reading = ReadingView(self.redis_url, connections=2)
         self.reader = Reader(
             hot_view=self.reading,
             database=self.database,
             counting=Counting(self.database),
+            memo=Memo(2**20),
             metrics=Metrics(),
             rebuild=lambda scope: None,
         )
@@ -135,6 +138,10 @@ class Rig:
         """Puts Drafts in the inbox, as the door does."""
         return self.run(self.acceptor.accept(tenant, drafts))
 
+    async def glance(self, scope: Scope, ask: Ask, now: int) -> Glance:
+        """What the shim's hot view says."""
+        return await self.reading.read(scope, await self.reading.look(scope), ask, now)
+
     def from_ledger(self, scope: Scope, ask: Ask, now: int, *, full: bool = False) -> Page:
         """What the ledger answers."""
         found = self.run(recent(self.database, scope, ask, now, full=full))
@@ -151,7 +158,8 @@ class Rig:
         raw = self.valkey.get(view_keys(scope).head)
         if raw is None or Head.decode(raw, run_id=self.run_id, now=now) is None:
             return None
-        return self.run(self.reading._window(view_keys(scope), ask, now, self.run_id))
+        found, _ = self.run(self.reading._window(view_keys(scope), ask, now, self.run_id))
+        return found
 
     @property
     def run_id(self) -> str:

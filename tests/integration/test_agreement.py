@@ -228,7 +228,7 @@ def hold_together(
             assert found is None or found == expected, name
             if answered is not None:
                 answered[name, found is not None] += 1
-        glance = rig.run(rig.reading.read(scope, ask, now))
+        glance = rig.run(rig.glance(scope, ask, now))
         assert glance.page is None or glance.page == expected
     return expected
 

@@ -51,7 +51,7 @@ def shown(rig: Rig, scope: Scope) -> list[str]:
     """Ids a read shows now, the same from the hot view and the ledger."""
     now = instant.now_ms()
     truth = rig.from_ledger(scope, everything(), now)
-    glance = rig.run(rig.reading.read(scope, everything(), now))
+    glance = rig.run(rig.glance(scope, everything(), now))
     assert glance.page is None or glance.page == truth
     return ids_of(truth)
 
@@ -59,7 +59,7 @@ def shown(rig: Rig, scope: Scope) -> list[str]:
 def answered(rig: Rig, scope: Scope) -> list[str]:
     """Ids of one read, from wherever it is answered, while others write."""
     now = instant.now_ms()
-    glance = rig.run(rig.reading.read(scope, everything(), now))
+    glance = rig.run(rig.glance(scope, everything(), now))
     return ids_of(glance.page or rig.from_ledger(scope, everything(), now))
 
 

@@ -66,7 +66,6 @@ SHIM = [
     ("recent", {"tag": "tag7"}, "entry_tags_pkey", 1_500),
     ("recent", {"tag": "tag7", "kind": "fact"}, "entry_tags_pkey", 1_500),
     ("recent", {"kind": "axiom"}, "entries_kind", 2_500),
-    ("full", {"seqs": [5, 59_999, 30_000]}, "entries_recency", 50),
     ("entry", {"id": "e777"}, "entries_pkey", 20),
     ("is_pending", {"seq": 59_000}, "inbox_pkey|inbox_waiting", 50),
     ("receipt", {"id": "e777"}, "receipts_pkey", 20),

@@ -138,6 +138,6 @@ def _write(rig: Rig, scope: Scope, name: str) -> None:
 def _read(rig: Rig, scope: Scope) -> tuple[str, list[str]]:
     """Where a read was answered from, and what with."""
     now = instant.now_ms()
-    glance = rig.run(rig.reading.read(scope, everything(), now))
+    glance = rig.run(rig.glance(scope, everything(), now))
     found = glance.page or rig.from_ledger(scope, everything(), now)
     return glance.source, ids_of(found)

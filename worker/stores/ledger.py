@@ -178,7 +178,10 @@ class Filing:
         rows = self.run("summaries", scopes=scopes, now=instant.to_datetime(now), most=MAX_UPCOMING + 1)
         return {
             row["scope_id"]: Summary.of(
-                row["version"], row["live"], [instant.from_datetime(at) for at in row["expiries"]]
+                row["version"],
+                row["live"],
+                [instant.from_datetime(at) for at in row["expiries"]],
+                made=now,
             )
             for row in rows
         }

@@ -46,7 +46,7 @@ def rows_from(drawn: list[tuple[int, tuple[int, int], bytes]]) -> list[Row]:
 
 def summary_of(rows: list[Row], more: int = 0) -> Summary:
     """The summary of a scope of these rows and so many older ones."""
-    return Summary.of(7, len(rows) + more, sorted(row.expires_at for row in rows if row.expires_at))
+    return Summary.of(7, len(rows) + more, sorted(row.expires_at for row in rows if row.expires_at), made=NOW)
 
 
 def by_the_law(rows: list[Row], ask: Ask, now: int, more: int = 0) -> Page:
@@ -164,7 +164,7 @@ def test_filters_are_not_for_a_head() -> None:
 def test_a_summary_counts_the_living_while_it_is_valid(expiries: list[int], now: int) -> None:
     """Until its validity ends a summary knows how many entries are alive."""
     ordered = sorted(expiries)
-    summary = Summary.of(1, len(ordered) + 3, ordered[: MAX_UPCOMING + 1])
+    summary = Summary.of(1, len(ordered) + 3, ordered[: MAX_UPCOMING + 1], made=NOW)
     if now < summary.valid_until:
         assert summary.live(now) == 3 + sum(at > now for at in ordered)
     else:
