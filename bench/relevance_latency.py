@@ -103,7 +103,7 @@ async def _bench(product: Product, scopes: Sequence[Scope]) -> dict[int, _Taken]
     asked += [each.question for each in notes().questions]
     serial = count()
     async with reading(product) as parts:
-        await parts.questions.warm()
+        await parts.questions.read("warm")
         return {
             size: await _take(product, parts, scope, asked, serial)
             for size, scope in zip(SIZES, scopes, strict=True)
