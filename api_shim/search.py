@@ -7,6 +7,7 @@
 replaced. ``hybrid`` goes on without its dense leg and says so in ``legs``.
 """
 
+import asyncio
 import json
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -80,13 +81,16 @@ class Searcher:
                 await ranked(self.database, scope, "filter", cut=ask.cut, chosen=ask.chosen, now=now),
                 "filter",
             )
-        question = await self.questions.read(ask.text, dense=ask.mode != "lexical")
         if ask.mode == "lexical":
+            question = await self.questions.read(ask.text, dense=False)
             found = await ranked(
                 self.database, scope, "lexical", cut=ask.cut, chosen=ask.chosen, now=now, words=question.text
             )
             return _outcome(found, "lexical", question)
-        known = await shape(self.database, scope, self.questions.model, speakers=ask.mode == "hybrid")
+        question, known = await asyncio.gather(
+            self.questions.read(ask.text),
+            shape(self.database, scope, self.questions.model, speakers=ask.mode == "hybrid"),
+        )
         if ask.mode == "semantic":
             if question.vector is None or known.model is None:
                 raise Unavailable("Semantic search is not available: the embedder does not answer.")
