@@ -4,5 +4,6 @@ import signal
 
 pytest_plugins = ["tests.services"]
 
-# A job in the background starts with SIGINT ignored, and so would every process the tests stop with it.
+# A job in the background, or under nohup, starts with these ignored, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
