@@ -22,7 +22,7 @@ LATEST = 2**63 - 1
 
 FILL = """
     INSERT INTO scopes (tenant_id, memory_ref, active) VALUES ({t}, 'big', {n}), ({t}, 'small', 0);
-    SET LOCAL session_replication_role = replica;  -- rows as they lie, without what a write does beside
+    SET session_replication_role = replica;  -- rows as they lie, without what a write does beside
     INSERT INTO receipts (tenant_id, scope_id, id, seq, digest, created_at)
         SELECT {t}, scope_id, 'e' || i, i, '', now() FROM scopes, generate_series(1, {n}) i
         WHERE tenant_id = {t} AND memory_ref = 'big';
