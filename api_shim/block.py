@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from foreword.budget import Selection, walk
-from foreword.render import ADVISORY_COSTS, advisory_row
+from foreword.render import advisory_cost, advisory_row
 
 BlockFormat = Literal["markdown-prompt", "xml"]
 FORMATS: Final[tuple[BlockFormat, ...]] = ("markdown-prompt", "xml")
@@ -71,7 +71,7 @@ def fit(costs: Sequence[int], *, counter: str, budget: int, limit: int, frame: F
     whole = walk(costs, budget=room, limit=limit, fit="prefix")
     if len(whole.kept) == len(costs) and not more:
         return whole
-    room -= _advisory_reserve(counter, len(costs) + more)
+    room -= advisory_cost(counter, len(costs) + more)
     return walk(costs, budget=max(room, 1), limit=limit, fit="prefix")
 
 
@@ -83,9 +83,5 @@ def render(rows: Sequence[str], selection: Selection, *, counter: str, frame: Fr
     omitted = len(rows) - len(kept) + more
     advisory = advisory_row(omitted) if omitted else ""
     used = frame.costs[counter] + selection.used
-    used += ADVISORY_COSTS[counter][len(str(omitted))] if omitted else 0
+    used += advisory_cost(counter, omitted) if omitted else 0
     return Block(text="".join((frame.before, *kept, advisory, frame.after)), used=used, selection=selection)
-
-
-def _advisory_reserve(counter: str, most: int) -> int:
-    return ADVISORY_COSTS[counter][len(str(most))]
