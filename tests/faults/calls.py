@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 
+from tests.faults.harm import owner
 from tests.services import LIMIT_S, Product, eventually
 
 
@@ -52,11 +53,15 @@ def persist(product: Product, method: str, path: str, **told: Any) -> httpx.Resp
 
 
 def fill(product: Product, ref: str) -> None:
-    """Ten entries, filed, and shown by the hot view."""
+    """Ten entries, filed, embedded, and shown by the hot view: no transaction of theirs is still to come."""
     drafts = [{"memoryRef": ref, "id": f"e-{n}", "content": f"entry {n}", "tags": ["t"]} for n in range(10)]
     told = persist(product, "POST", "/v1/memory/entries:batch", params={"wait": 30}, json={"entries": drafts})
     assert told.status_code == 201, told.text
     eventually(lambda: window(product, ref) == 10, "the hot view shows them")
+    with owner(product) as conn:
+        eventually(
+            lambda: not conn.execute("SELECT count(*) FROM unembedded").fetchone(), "they are embedded"
+        )
 
 
 def window(product: Product, ref: str) -> int | None:
