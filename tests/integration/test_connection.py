@@ -102,7 +102,7 @@ def test_who_gives_up_connecting_stops_nobody_else(runner: asyncio.Runner, servi
 def test_a_restart_is_known_before_any_answer(
     runner: asyncio.Runner, services: Services, tmp_path: Path
 ) -> None:
-    """A command that meets a restart is lost or answered, and none is told another run than the one that answered."""
+    """A command that meets a restart is lost or answered, and always told the run that answered it."""
     server = Restartable(services, tmp_path / "restarted")
 
     async def work() -> None:
