@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from api_shim.accept import Acceptor
 from api_shim.backlog import Backlog
 from api_shim.bell import Bell
+from api_shim.capabilities import Capabilities
 from api_shim.counting import Counting
 from api_shim.database import Database
 from api_shim.doors.http import make_app
@@ -50,6 +51,7 @@ def build(settings: ShimSettings) -> Parts:
     searcher = Searcher(database, questions)
     return Parts(
         settings=settings,
+        capabilities=_capabilities(settings, questions),
         database=database,
         hot_view=hot_view,
         keyring=Keyring(database),
@@ -71,6 +73,16 @@ def build(settings: ShimSettings) -> Parts:
         metrics=metrics,
         backlog=Backlog(database, metrics),
         throttle=Throttle(settings.requests_per_minute),
+    )
+
+
+def _capabilities(settings: ShimSettings, questions: Questions) -> Capabilities:
+    return Capabilities(
+        counter=settings.token_counter,
+        max_entry_bytes=settings.max_content_bytes,
+        model=questions.model,
+        runs=settings.openwop_runs,
+        seams=settings.openwop_seams,
     )
 
 

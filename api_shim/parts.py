@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from api_shim.accept import Acceptor
 from api_shim.backlog import Backlog
 from api_shim.bell import Bell
+from api_shim.capabilities import Capabilities
 from api_shim.database import Database
 from api_shim.keyring import Keyring
 from api_shim.metrics import Metrics
@@ -24,6 +25,7 @@ class Parts:
     """Everything a door may need."""
 
     settings: ShimSettings
+    capabilities: Capabilities
     database: Database
     hot_view: HotView
     keyring: Keyring

@@ -23,6 +23,8 @@ class ShimSettings(StoreSettings):
     requests_per_minute: int = Field(default=0, ge=0, description="Requests one key may make; 0 = no limit")
     metrics: bool = Field(default=False, description="Serve /metrics")
     inspect: bool = Field(default=False, description="Serve /inspect, the page for people")
+    openwop_runs: bool = Field(default=False, description="Serve OpenWOP runs and agents")
+    openwop_seams: bool = Field(default=False, description="Serve OpenWOP's test seams")
     pool_size: int = Field(default=8, ge=1, description="Connections to the ledger")
     hot_view_connections: int = Field(
         default=1, ge=1, description="Connections to the hot view, each shared by many requests"

@@ -68,7 +68,7 @@ async def search(request: Request, caller: Caller, parts: Parts) -> Response:
 
 async def relevant(request: Request, caller: Caller, parts: Parts, asked: ReadOptions) -> Response:
     """``GET /v1/memory/entries`` with ``rank=relevance``: the budgeted projection of semantic search."""
-    if parts.questions.model is None:
+    if not parts.capabilities.semantic:  # never another order under this name
         raise ValidationError.of("rank", "relevance is not available on this server")
     ask = SearchAsk(
         mode="semantic",
@@ -126,7 +126,7 @@ def _search_ask(body: Any, parts: Parts) -> tuple[str, SearchAsk, bool]:
         chosen=asked.filter(),
     )
     full = asked.choice("fields", FIELDS, None) is not None
-    if mode == "semantic" and parts.questions.model is None:
+    if mode == "semantic" and not parts.capabilities.semantic:
         asked.refuse("mode", "semantic is not available on this server")
     asked.close()
     return memory_ref, ask, full

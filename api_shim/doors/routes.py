@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api_shim.capabilities import Capabilities
 from api_shim.doors import entries, memory, operations, relevance, secrets, service
 from api_shim.doors.guard import Endpoint, Handler, OpenHandler, guarded, opened
 from api_shim.doors.openapi import document
@@ -47,7 +48,8 @@ class Guarded:
 
 async def openapi(_: Request, parts: Parts) -> Response:
     """``GET /v1/openapi.json``: this table, described."""
-    return Response(compact(document(ROUTES, parts.settings)), media_type="application/json")
+    told = document(mounted(parts.capabilities), parts.settings)
+    return Response(compact(told), media_type="application/json")
 
 
 ROUTES: tuple[Open | Guarded, ...] = (
@@ -84,3 +86,15 @@ ROUTES: tuple[Open | Guarded, ...] = (
     Open("GET", "/.well-known/openwop", service.discovery, operations.DISCOVERY),
     Open("GET", "/v1/openapi.json", openapi, operations.OPENAPI),
 )
+
+RUNS: tuple[Guarded, ...] = ()
+"""OpenWOP's runs and agents: mounted where ``FOREWORD_OPENWOP_RUNS`` says so."""
+
+SEAMS: tuple[Guarded, ...] = ()
+"""OpenWOP's test seams, of features that there are: mounted where ``FOREWORD_OPENWOP_SEAMS`` says so."""
+
+
+def mounted(capabilities: Capabilities) -> tuple[Open | Guarded, ...]:
+    """The routes of a server that does this."""
+    runs, seams = RUNS if capabilities.runs else (), SEAMS if capabilities.seams else ()
+    return (*ROUTES, *runs, *seams)

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from api_shim.doors.request import options
 from api_shim.keyring import Caller
 from api_shim.parts import Parts
-from foreword import __version__
 from foreword.entry import compact
 from foreword.errors import NotFound, Unavailable
 
@@ -49,31 +48,8 @@ async def seal_key(request: Request, _: Caller, parts: Parts) -> Response:
 
 
 async def discovery(_: Request, parts: Parts) -> Response:
-    """``GET /.well-known/openwop``: what this host really does (OpenWOP RFC 0073, RFC 0113).
-
-    Search is named only where something can be found by meaning.
-    """
-    memory: dict[str, object] = {
-        "supported": True,
-        "injectionBudget": {"supported": True, "tokenCounter": parts.settings.token_counter},
-        "retention": {"ttl": True, "forget": True},
-        "maxEntrySizeBytes": parts.settings.max_content_bytes,
-        "ttlSupported": True,
-    }
-    if parts.questions.model is not None:
-        memory["search"] = {"supported": True, "modes": ["semantic", "filter"]}
-    agents = {"memoryBackends": ["long-term"]}
-    return _json(
-        {
-            "protocolVersion": "1.0",
-            "implementation": {"name": "foreword", "version": __version__, "vendor": "foreword"},
-            "supportedEnvelopes": [],
-            "schemaVersions": {},
-            "memory": memory,
-            "agents": agents,
-            "capabilities": {"memory": memory, "agents": agents},
-        }
-    )
+    """``GET /.well-known/openwop``: what this host really does (OpenWOP RFC 0073)."""
+    return _json(parts.capabilities.document())
 
 
 def _json(body: object) -> Response:
