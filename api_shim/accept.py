@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from api_shim.database import WRITE_S, Database, patient
+from api_shim.database import RUN_ENDED, WRITE_S, Database, patient
 from api_shim.metrics import Metrics
 from api_shim.read import Reader
 from foreword.digest import digest
@@ -64,7 +64,8 @@ class Acceptor:
     async def accept(self, tenant: int, drafts: Sequence[Draft], *, revive: bool = False) -> list[Receipt]:
         """Receipts once all Drafts are committed, or Conflict and nothing is (``details.index``).
 
-        ``revive`` also takes ids that were removed: a restore means to have them back.
+        ``revive`` also takes ids that were removed: a restore means to have them back. Conflict too when a
+        Draft's run has ended or lost its lease (``details.field`` is ``run``).
         """
         named = [draft if draft.id else draft.with_id(uuid7()) for draft in drafts]
         if len(named) <= _INLINE:
@@ -77,6 +78,8 @@ class Acceptor:
                     await transaction.run("revive", {"refs": rows["refs"], "ids": rows["ids"]})
                 found = await transaction.run("accept", rows)
         except psycopg.OperationalError as error:
+            if error.sqlstate == RUN_ENDED:
+                raise Conflict("The run has ended.", details={"field": "run"}) from error
             index = int(error.diag.message_detail or 0)
             raise Conflict(details={"index": index, "field": "id"}) from error
         self.announce(tenant)
@@ -126,7 +129,7 @@ class Acceptor:
             **_status(rows[0]),
         )
 
-    def _pack(self, tenant: int, drafts: Sequence[Draft]) -> dict[str, list[Any]]:
+    def _pack(self, tenant: int, drafts: Sequence[Draft]) -> dict[str, list[Any] | None]:
         scopes = [Scope(tenant, draft.memory_ref) for draft in drafts]
         return {
             "refs": [draft.memory_ref for draft in drafts],
@@ -134,6 +137,7 @@ class Acceptor:
             "digests": [digest(self.digest_key, s, d) for s, d in zip(scopes, drafts, strict=True)],
             "sealed": [self.sealer.seal(draft.to_bytes()) for draft in drafts],
             "created": [None if d.created_at is None else to_datetime(d.created_at) for d in drafts],
+            "runs": runs if any(runs := [d.run for d in drafts]) else None,
         }
 
 

@@ -153,5 +153,8 @@ class Transaction:
         return await cursor.fetchall()
 
 
-DOMAIN_STATES = frozenset({"FW409"})
+RUN_ENDED = "FW410"
+"""A Draft names a run that takes no more Drafts."""
+
+DOMAIN_STATES = frozenset({"FW409", RUN_ENDED})
 """SQLSTATEs the ledger's own functions raise; the sinks know what they mean."""

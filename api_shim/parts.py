@@ -12,6 +12,7 @@ from api_shim.metrics import Metrics
 from api_shim.question import Questions
 from api_shim.read import Reader
 from api_shim.recall import Recaller
+from api_shim.registry import Registry
 from api_shim.remove import Remover
 from api_shim.search import Searcher
 from api_shim.settings import ShimSettings
@@ -34,6 +35,7 @@ class Parts:
     searcher: Searcher
     recaller: Recaller
     acceptor: Acceptor
+    registry: Registry
     remover: Remover
     sealer: Sealer
     bell: Bell

@@ -53,7 +53,11 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """One thing to remember, validated. Instants in milliseconds; ``created_at`` only on import."""
+    """One thing to remember, validated. Instants in milliseconds; ``created_at`` only on import.
+
+    ``run`` and ``node`` name the run (of the tenant) and its node that write it. Neither comes from outside,
+    and neither belongs to the body: the same body written by another run is the same Draft.
+    """
 
     memory_ref: str
     content: str
@@ -71,14 +75,19 @@ class Draft:
     supersedes: tuple[str, ...] = ()
     expires_at: int | None = None
     created_at: int | None = None
+    run: str | None = None
+    node: str | None = None
 
     def canonical(self) -> bytes:
         """The body as bytes that are equal for equal bodies: what idempotency compares."""
         return json.dumps(self._body(), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
     def to_bytes(self) -> bytes:
-        """What is sealed: everything, id included."""
-        return json.dumps(self._body() | {"id": self.id}, separators=(",", ":"), ensure_ascii=False).encode()
+        """What is sealed: everything, id and, where there is one, the run included."""
+        whole = self._body() | {"id": self.id}
+        if self.run is not None:
+            whole |= {"run": self.run, "node": self.node}
+        return json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
 
     @classmethod
     def from_bytes(cls, plain: bytes) -> "Draft":
@@ -93,7 +102,7 @@ class Draft:
         return replace(self, id=new_id)
 
     def _body(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "id"}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _BESIDE_THE_BODY}
 
 
 def parse_draft(
@@ -314,6 +323,7 @@ def _is_storable(value: object, depth: int) -> bool:
     return True
 
 
+_BESIDE_THE_BODY = {"id", "run", "node"}
 _WIRE_NAMES = {
     "memoryRef",
     "content",

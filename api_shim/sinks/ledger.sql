@@ -1,6 +1,7 @@
 -- name: accept
 SELECT index, seq, created_at FROM accept_drafts(
-    %(refs)s::text[], %(ids)s::text[], %(digests)s::bytea[], %(sealed)s::bytea[], %(created)s::timestamptz[])
+    %(refs)s::text[], %(ids)s::text[], %(digests)s::bytea[], %(sealed)s::bytea[], %(created)s::timestamptz[],
+    %(runs)s::text[])
 ORDER BY index
 
 -- name: revive
@@ -40,3 +41,9 @@ WITH gone AS (
     WHERE tenant_id = current_tenant() AND EXISTS (SELECT FROM gone)
 )
 SELECT count(*) AS n FROM gone
+
+-- name: register_run_secrets
+SELECT register_run_secrets(%(run)s, %(ids)s::text[], %(sealed)s::bytea[]) AS registered
+
+-- name: forget_run_secrets
+SELECT forget_run_secrets(%(run)s) AS gone

@@ -50,9 +50,11 @@ $$;
 
 -- Accepts a batch whole: Drafts are in the inbox when this commits, or none is.
 -- A repeat of an id with the same digest returns the first receipt; with another digest the batch is refused
--- with SQLSTATE FW409 and the index of the offender as its detail.
+-- with SQLSTATE FW409 and the index of the offender as its detail. A run of the tenant that has ended, or
+-- whose lease is over, takes no more Drafts (FW410): its registry of secrets may be gone.
 CREATE OR REPLACE FUNCTION accept_drafts(
-    p_refs text[], p_ids text[], p_digests bytea[], p_sealed bytea[], p_created timestamptz[]
+    p_refs text[], p_ids text[], p_digests bytea[], p_sealed bytea[], p_created timestamptz[],
+    p_runs text[] DEFAULT NULL
 )
 RETURNS TABLE (index bigint, seq bigint, created_at timestamptz)
 LANGUAGE plpgsql AS $$
@@ -69,8 +71,8 @@ BEGIN
         SELECT ordered.*, nextval('accept_seq') AS seq
         FROM (
             SELECT i.*, s.scope_id
-            FROM unnest(p_refs, p_ids, p_digests, p_sealed, p_created)
-                     WITH ORDINALITY AS i (ref, id, digest, sealed, created, index)
+            FROM unnest(p_refs, p_ids, p_digests, p_sealed, p_created, p_runs)
+                     WITH ORDINALITY AS i (ref, id, digest, sealed, created, run, index)
             JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = i.ref
             ORDER BY i.index
         ) ordered
@@ -84,9 +86,13 @@ BEGIN
         ON CONFLICT DO NOTHING
         RETURNING r.scope_id, r.id, r.seq, r.created_at
     )
-    INSERT INTO inbox (tenant_id, scope_id, seq, id, sealed, accepted_at)
-    SELECT current_tenant(), fresh.scope_id, fresh.seq, fresh.id, firsts.sealed, fresh.created_at
+    INSERT INTO inbox (tenant_id, scope_id, seq, id, sealed, accepted_at, run_id)
+    SELECT current_tenant(), fresh.scope_id, fresh.seq, fresh.id, firsts.sealed, fresh.created_at, firsts.run
     FROM fresh JOIN firsts USING (scope_id, id);
+
+    IF p_runs IS NOT NULL AND NOT hold_runs(p_runs) THEN
+        RAISE EXCEPTION 'the run has ended' USING ERRCODE = 'FW410';
+    END IF;
 
     SELECT i.index INTO offender
     FROM unnest(p_refs, p_ids, p_digests) WITH ORDINALITY AS i (ref, id, digest, index)

@@ -55,6 +55,7 @@ def apply(conn: psycopg.Connection, *, from_schema: bool = True) -> list[str]:
         conn.execute("INSERT INTO migrations (name) VALUES (%s)", (name,))
     _run(conn, text(_PACKAGE, "functions.sql"))
     _run(conn, text(_PACKAGE, "relevance.sql"))
+    _run(conn, text(_PACKAGE, "runs.sql"))
     _run(conn, text(_PACKAGE, "roles.sql"))
     return missing
 

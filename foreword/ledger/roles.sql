@@ -43,3 +43,11 @@ GRANT SELECT, UPDATE, INSERT, DELETE ON vectors, unembedded, postings TO forewor
 GRANT SELECT ON embedding_models TO foreword_worker;
 GRANT DELETE ON postings TO foreword_shim;  -- a removal takes them along
 GRANT UPDATE (documents, terms) ON scopes TO foreword_shim;
+
+GRANT SELECT ON runs, run_events, run_secrets TO foreword_shim;
+GRANT INSERT, UPDATE ON runs TO foreword_shim;
+GRANT INSERT ON run_events TO foreword_shim;
+GRANT INSERT, DELETE ON run_secrets TO foreword_shim;
+GRANT SELECT, DELETE ON runs, run_secrets TO foreword_worker;
+GRANT UPDATE (lease_until) ON runs TO foreword_worker;  -- what a lock needs
+GRANT SELECT, INSERT ON run_events TO foreword_worker;

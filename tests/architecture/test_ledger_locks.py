@@ -21,6 +21,9 @@ TABLES = (
     "jobs",
     "postings",
     "receipts",
+    "run_events",
+    "run_secrets",
+    "runs",
     "scopes",
     "secrets",
     "supersessions",
@@ -55,6 +58,10 @@ FILL = """
         SELECT tenant_id, scope_id, 'memory.written', '{same}' FROM entries WHERE tenant_id = %(t)s;
     INSERT INTO secrets (tenant_id, secret_id, sealed) VALUES (%(t)s, 'secret', '');
     INSERT INTO jobs (tenant_id, kind, status) VALUES (%(t)s, 'secret-sweep', 'succeeded');
+    INSERT INTO runs (tenant_id, run_id, workflow_id, status, lease_until)
+        VALUES (%(t)s, 'run', 'flow', 'running', now() + interval '1 day');
+    INSERT INTO run_events VALUES (%(t)s, 'run', 1, 'event', 'run.started', '{}', now());
+    INSERT INTO run_secrets (tenant_id, run_id, secret_id, sealed) VALUES (%(t)s, 'run', 'secret', '');
     INSERT INTO api_keys (tenant_id, key_id, hash, scopes) VALUES (%(t)s, 'aaaaaaaa', '', '{read}');
     INSERT INTO embedding_models (name, dimension, distance, state)
         VALUES ('lock-model', 2, 'cosine', 'retired') ON CONFLICT DO NOTHING;
