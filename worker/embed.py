@@ -2,7 +2,8 @@
 
     waiting -> [model, outside any transaction] -> vectors in, queue rows out: one transaction
 
-No lock is held while the model works: an entry that was removed or rewritten meanwhile takes no vector.
+No lock is held while the model works: an entry that was removed or rewritten meanwhile takes no vector, and
+two processes that embed the same entry keep one.
 Vectors are made of redacted text, since entries hold no other. A batch that the model refuses is halved until
 the texts that are to blame stand alone: these go to the back of the queue, and after five times aside.
 """
@@ -84,6 +85,7 @@ def _keep(tenant: int, parts: EmbedParts, rows: Sequence[dict[str, Any]]) -> int
         half = len(rows) // 2
         return _keep(tenant, parts, rows[:half]) + _keep(tenant, parts, rows[half:])
     with parts.ledger.transaction(tenant) as filing:
+        filing.run("share_graphs", of="vectors")
         kept = filing.run(
             "keep",
             of="vectors",
@@ -120,4 +122,5 @@ def _grow(tenant: int, parts: EmbedParts) -> None:
                 ).fetchone()
             moved = 0 if row is None else row["n"]
         with parts.ledger.transaction(tenant) as filing:
+            filing.run("hold_graphs", of="vectors")
             filing.run("in_graph", of="vectors", scope=scope["scope_id"])

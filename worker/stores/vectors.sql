@@ -17,18 +17,31 @@ WHERE u.tenant_id = current_tenant() AND u.model_id = %(model)s AND u.failures <
 ORDER BY u.failures, e.seq DESC
 LIMIT %(limit)s
 
+-- name: share_graphs
+-- Who keeps vectors shares the tenant's graphs, who says that a scope is in one has them alone: else a vector
+-- could be kept outside a graph that its scope is searched by.
+SELECT pg_advisory_xact_lock_shared(hashtext('graphs'), current_tenant())
+
+-- name: hold_graphs
+SELECT pg_advisory_xact_lock(hashtext('graphs'), current_tenant())
+
 -- name: keep
+-- Entries are held as they are until the commit. One that somebody is changing is passed over and waits on.
 WITH given AS MATERIALIZED (
     SELECT * FROM unnest(%(scopes)s::bigint[], %(ids)s::text[], %(marks)s::text[], %(vectors)s::text[])
         AS g (scope_id, id, mark, embedding)
-), kept AS (
-    INSERT INTO vectors (tenant_id, scope_id, model_id, seq, id, expires_at, in_graph, costs, embedding)
-    SELECT e.tenant_id, e.scope_id, %(model)s, e.seq, e.id, e.expires_at, s.in_graph, e.costs,
-           g.embedding::halfvec
+), held AS MATERIALIZED (
+    SELECT e.tenant_id, e.scope_id, e.seq, e.id, e.expires_at, e.costs, g.embedding
     FROM given g
     JOIN entries e ON e.tenant_id = current_tenant() AND e.scope_id = g.scope_id AND e.id = g.id
-    JOIN scopes s ON s.tenant_id = e.tenant_id AND s.scope_id = e.scope_id
     WHERE NOT e.superseded AND md5(concat_ws(E'\n', e.speaker, e.content)) = g.mark
+    FOR SHARE OF e SKIP LOCKED
+), kept AS (
+    INSERT INTO vectors (tenant_id, scope_id, model_id, seq, id, expires_at, in_graph, costs, embedding)
+    SELECT h.tenant_id, h.scope_id, %(model)s, h.seq, h.id, h.expires_at, s.in_graph, h.costs,
+           h.embedding::halfvec
+    FROM held h JOIN scopes s USING (tenant_id, scope_id)
+    ORDER BY h.scope_id, h.seq
     ON CONFLICT (tenant_id, scope_id, model_id, seq) DO UPDATE
         SET embedding = excluded.embedding, costs = excluded.costs
     RETURNING scope_id, id
@@ -52,7 +65,8 @@ WITH moved AS (
     WHERE (v.tenant_id, v.scope_id, v.model_id, v.seq) IN (
         SELECT tenant_id, scope_id, model_id, seq FROM vectors
         WHERE tenant_id = current_tenant() AND scope_id = %(scope)s AND NOT in_graph
-        LIMIT %(limit)s)
+        LIMIT %(limit)s
+        FOR UPDATE SKIP LOCKED)
     RETURNING 1
 )
 SELECT count(*) AS n FROM moved

@@ -1,0 +1,128 @@
+"""Who makes vectors is not alone: others embed too, and entries are rewritten, replaced and removed."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import psycopg
+
+from foreword.draft import Draft
+from foreword.scope import Scope
+from tests.integration.relevance.library import Library
+from tests.integration.rig import Rig
+from tests.services import eventually
+from worker.embed import _grow, embed
+from worker.stores.ledger import Filing, Ledger
+from worker.write import drain
+
+
+class Late(Ledger):
+    """A ledger on which the transaction that keeps vectors ends only when it is told to."""
+
+    def __init__(self, rig: Rig) -> None:
+        super().__init__(rig.ledger.pool)
+        self.opened = 0
+        self.kept, self.may_end = threading.Event(), threading.Event()
+
+    @contextmanager
+    def transaction(self, tenant: int) -> Iterator[Filing]:
+        """The first asks what waits, the second keeps."""
+        self.opened += 1
+        nth = self.opened
+        with super().transaction(tenant) as filing:
+            yield filing
+            if nth == 2:
+                self.kept.set()
+                assert self.may_end.wait(30)
+
+
+def at_once(library: Library, scope: Scope, work: Callable[[], object]) -> None:
+    """Another process keeps vectors; before its commit the work begins, and ends or waits; then both end."""
+    late = Late(library.rig)
+    others = replace(library.embedding, ledger=late)
+    keeping = threading.Thread(target=embed, args=(scope.tenant, others))
+    working = threading.Thread(target=work)
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    try:
+        keeping.start()
+        assert late.kept.wait(30)
+        working.start()
+        eventually(lambda: not working.is_alive() or library.rows(waits) != [(0,)], "it ends or waits", 30)
+    finally:
+        late.may_end.set()
+        keeping.join(30)
+    working.join(30)
+    assert not working.is_alive()
+    assert not keeping.is_alive()
+
+
+def owners(library: Library, statement: str) -> Callable[[], None]:
+    """A statement of the owner's, on a connection of its own."""
+
+    def run() -> None:
+        with psycopg.connect(library.rig.services.owner_url) as conn:
+            conn.execute(statement.encode())
+
+    return run
+
+
+def draft(scope: Scope, content: str, **given: object) -> Draft:
+    """One named by its first word."""
+    return Draft(memory_ref=scope.memory_ref, content=content, id=content.partition(" ")[0], **given)  # type: ignore[arg-type]
+
+
+def test_no_vector_is_left_outside_the_graph(library: Library, scope: Scope) -> None:
+    """One process says that a scope is in the graph before another commits vectors that are not."""
+    library.write(scope, "zebra crossing", "plain", "ship")
+    library.write(scope, draft(scope, "giraffe in the rain"), embedded=False)
+    growing = replace(library.embedding, exact_rows=1)
+    scopes = "SELECT in_graph FROM scopes WHERE tenant_id = %s"
+    vectors = "SELECT in_graph, count(*) FROM vectors WHERE tenant_id = %s GROUP BY 1"
+    at_once(library, scope, lambda: _grow(scope.tenant, growing))
+    _grow(scope.tenant, growing)
+    assert library.rows(scopes, scope.tenant) == [(True,)]
+    assert library.rows(vectors, scope.tenant) == [(True, 4)]
+
+
+def test_a_rewrite_outlives_the_vector_of_what_was_said_before(library: Library, scope: Scope) -> None:
+    """Who keeps a vector while its entry is rewritten keeps none of the text that has gone."""
+    library.write(scope, "zebra crossing", embedded=False)
+    rewrite = f"UPDATE entries SET content = 'other' WHERE tenant_id = {scope.tenant}"
+    at_once(library, scope, owners(library, rewrite))
+    library.embed(scope.tenant)
+    found = library.search(scope, "semantic", "other").rows
+    assert [round(row["similarity"], 2) for row in found] == [1.0]
+
+
+def test_an_entry_that_is_being_rewritten_waits_on(library: Library, scope: Scope) -> None:
+    """Who comes to an entry in the middle of its rewriting passes it over, and others with it do not wait."""
+    library.write(scope, draft(scope, "zebra crossing"), draft(scope, "ship"), embedded=False)
+    rewrite = f"UPDATE entries SET content = 'other' WHERE tenant_id = {scope.tenant} AND id = 'zebra'"
+    with library.owner.transaction():
+        library.owner.execute(rewrite.encode())
+        assert library.embed(scope.tenant) == 1
+    assert library.embed(scope.tenant) == 1
+    found = library.search(scope, "semantic", "other", limit=1).rows
+    assert [(row["id"], round(row["similarity"], 2)) for row in found] == [("zebra", 1.0)]
+
+
+def test_what_is_replaced_takes_no_vector(library: Library, scope: Scope) -> None:
+    """Who keeps a vector while a successor is filed keeps it for the successor alone."""
+    library.write(scope, draft(scope, "zebra crossing"), embedded=False)
+    library.rig.accept(scope.tenant, [draft(scope, "ship", supersedes=("zebra",))])
+    at_once(library, scope, lambda: drain(scope.tenant, library.parts))
+    library.embed(scope.tenant)
+    kept = library.rows("SELECT id FROM vectors WHERE tenant_id = %s", scope.tenant)
+    assert kept == [("ship",)]
+    assert library.traces(scope)["unembedded"] == 0
+
+
+def test_what_is_removed_takes_no_vector(library: Library, scope: Scope) -> None:
+    """Who keeps vectors while one of the entries is removed keeps those of the others."""
+    library.write(scope, draft(scope, "zebra crossing"), draft(scope, "ship"), embedded=False)
+    remove = f"DELETE FROM entries WHERE tenant_id = {scope.tenant} AND id = 'zebra'"
+    at_once(library, scope, owners(library, remove))
+    library.embed(scope.tenant)
+    assert library.rows("SELECT id FROM vectors WHERE tenant_id = %s", scope.tenant) == [("ship",)]
+    assert library.traces(scope)["unembedded"] == 0
