@@ -11,7 +11,8 @@ from foreword.scope import Scope
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One memory. ``seq`` is its accept position; instants in milliseconds; costs by counter ordinal."""
+    """One memory. ``seq`` is its accept position; instants in milliseconds; costs by counter ordinal: of
+    the content, of its row in a prompt, and of that row as JSON."""
 
     scope: Scope
     seq: int
@@ -25,6 +26,7 @@ class Entry:
     observed_at: int
     costs: tuple[int, ...]
     row_costs: tuple[int, ...]
+    json_costs: tuple[int, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source: str | None = None
     speaker: str | None = None

@@ -35,17 +35,27 @@ def render_row(
     is no plain word shows as the default kind. Raises ValidationError for an ``observed`` that is not
     ``YYYY-MM-DD`` or a confidence outside 0..1.
     """
-    _check(observed, confidence)
-    label = kind if _PLAIN_KIND.fullmatch(kind) else DEFAULT_KIND
-    if id:
-        label = f"{label}-{short_id(id)}"
-    notes = [f"Observed {observed}"] if observed is not None else []
-    if confidence is not None and (shown := f"{confidence:.2f}") != "1.00":
-        notes.append(f"Conf: {shown}")
-    parts = [f"{ROW_MARKER}{label}]", harmless(content)]
+    day, sure = decoration(observed, confidence)
+    notes = [f"Observed {day}"] if day is not None else []
+    if sure is not None:
+        notes.append(f"Conf: {sure}")
+    parts = [f"{ROW_MARKER}{row_label(kind, id)}]", harmless(content)]
     if notes:
         parts.append(f"({', '.join(notes)})")
     return " ".join(filter(None, parts)) + "\n"
+
+
+def row_label(kind: str, id: str) -> str:
+    """``kind-shortid``, in small letters, a hyphen and digits whatever the kind and the id hold."""
+    label = kind if _PLAIN_KIND.fullmatch(kind) else DEFAULT_KIND
+    return f"{label}-{short_id(id)}" if id else label
+
+
+def decoration(observed: str | None, confidence: float | None) -> tuple[str | None, str | None]:
+    """Day and confidence as a row shows them, None for what says nothing; ValidationError for bad ones."""
+    _check(observed, confidence)
+    sure = None if confidence is None else f"{confidence:.2f}"
+    return observed, None if sure == "1.00" else sure
 
 
 def short_id(id: str) -> str:
@@ -69,7 +79,7 @@ def harmless(text: str) -> str:
     line = _LINE_BREAK.sub(r"\\n", text.strip())
     if not line.isascii() or not line.isprintable():
         line = _HIDDEN.sub(_spell_out, line)
-    line = _FRAME.sub("&lt;", line)
+    line = _FRAMES.sub("&lt;", line)
     return _DECORATION.sub(r"\\\g<0>", line)
 
 
@@ -139,31 +149,32 @@ _LINE_BREAK = re.compile("\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 
 # Characters that show nothing or move what is around them. Fixed here, not asked of ``unicodedata``, whose
 # tables change with the interpreter: the same entry is the same bytes everywhere.
-_BLIND = (
+BLIND = (
     "\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_BLIND_BUT_EMOJI_STYLE = _BLIND.replace("\ufe00-\ufe0f", "\ufe00-\ufe0e")
+BLIND_BUT_EMOJI_STYLE = BLIND.replace("\ufe00-\ufe0f", "\ufe00-\ufe0e")
 _UNSPACED = "\u0e00-\u109f\u1780-\u17ff"
 _VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
 _IDEOGRAPH = "\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_KEPT = "|".join(
+KEPT = "|".join(
     (
         # a flag of England, Scotland, Wales: a black flag spelled on with tags
         "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f",
         # joiners inside an emoji or a script that needs them, and after a virama wherever it stands
-        f"(?<=[\u0600-\U0010ffff])(?<![{_BLIND_BUT_EMOJI_STYLE}])[\u180e\u200c\u200d](?=[\u0600-\U0010ffff])(?![{_BLIND}])",
-        f"(?<=[{_VIRAMA}])[\u200c\u200d](?![{_BLIND}])",
+        f"(?<=[\u0600-\U0010ffff])(?<![{BLIND_BUT_EMOJI_STYLE}])[\u180e\u200c\u200d](?=[\u0600-\U0010ffff])(?![{BLIND}])",
+        f"(?<=[{_VIRAMA}])[\u200c\u200d](?![{BLIND}])",
         # word breaks of scripts written without spaces
         f"(?<=[{_UNSPACED}])\u200b(?=[{_UNSPACED}])",
         # one variation selector on a sign that has variants
-        f"(?<=[#*0-9\xa9\xae\u1000-\U0010ffff])(?<![{_BLIND}])[\u180b-\u180d\u180f\ufe00-\ufe0f]",
+        f"(?<=[#*0-9\xa9\xae\u1000-\U0010ffff])(?<![{BLIND}])[\u180b-\u180d\u180f\ufe00-\ufe0f]",
         f"(?<=[{_IDEOGRAPH}])[\U000e0100-\U000e01ef]",
     )
 )
-_HIDDEN = re.compile(f"(?P<kept>{_KEPT})|[{_BLIND}]")
-_FRAME = re.compile(
+_HIDDEN = re.compile(f"(?P<kept>{KEPT})|[{BLIND}]")
+FRAME = (
     r"[<\uff1c\ufe64](?=\||\s*+(?:/\s*+)?(?:(?i:memor(?:y|ies)|foreword|system)"
     r"|(?:assistant|context|human|instructions?|tool|user|wake|recall)\b))"
 )
+_FRAMES = re.compile(FRAME)
 _DECORATION = re.compile(r"(?i:\((?=observed\s+\d|conf:))|(?<=- )\[(?=[a-z]{1,16}-\d{6}\]|\+\d+ )")

@@ -8,12 +8,13 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN nullif(current_setting('foreword.tenant', true), '')::integer;
 
 CREATE TABLE counters (
-    ordinal   smallint PRIMARY KEY,
-    name      text NOT NULL UNIQUE,
-    complete  boolean NOT NULL
+    ordinal        smallint PRIMARY KEY,
+    name           text NOT NULL UNIQUE,
+    complete       boolean NOT NULL,               -- whether every entry has its costs and row costs
+    json_complete  boolean NOT NULL DEFAULT false  -- whether every entry has its JSON costs
 );
-INSERT INTO counters VALUES (0, 'o200k_base', true), (1, 'cl100k_base', true), (2, 'chars', true),
-                            (3, 'host-defined', true);
+INSERT INTO counters VALUES (0, 'o200k_base', true, true), (1, 'cl100k_base', true, true),
+                            (2, 'chars', true, true), (3, 'host-defined', true, true);
 
 CREATE TABLE tenants (
     tenant_id        integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -102,6 +103,7 @@ CREATE TABLE entries (
     superseded     boolean NOT NULL DEFAULT false,
     costs          integer[] NOT NULL,  -- of the content, by counter ordinal
     row_costs      integer[] NOT NULL,  -- of the rendered row, by counter ordinal
+    json_costs     integer[] NOT NULL DEFAULT '{}',  -- of the rendered JSON row, by counter ordinal
     PRIMARY KEY (tenant_id, scope_id, id),
     FOREIGN KEY (tenant_id, scope_id) REFERENCES scopes ON DELETE CASCADE
 );

@@ -82,6 +82,11 @@ def test_what_was_filed_before_is_found_by_its_words(fresh: Fresh) -> None:
         turns = conn.execute("SELECT seq, turn FROM entries ORDER BY seq").fetchall()
         assert turns == [(1, 1), (2, 1), (3, 2)]
         assert conn.execute("SELECT documents, terms FROM scopes").fetchall() == [(2, 4)]
+        # of their JSON rows nothing is known, and nothing claims it is
+        assert conn.execute("SELECT DISTINCT json_costs FROM entries").fetchall() == [([],)]
+        assert conn.execute("SELECT DISTINCT complete, json_complete FROM counters").fetchall() == [
+            (True, False)
+        ]
 
 
 OLD = b"""

@@ -171,6 +171,7 @@ def entry_of(claimed: Claimed, given_row: Given, base: int) -> Entry:
         expires_at=None if given_row.hours is None else base + given_row.hours * HOUR,
         costs=given_row.costs,
         row_costs=given_row.costs,
+        json_costs=given_row.costs,
     )
 
 

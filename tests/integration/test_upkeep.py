@@ -16,6 +16,7 @@ from foreword import counters, instant
 from foreword.counters import CounterSpec
 from foreword.draft import Draft
 from foreword.errors import Unavailable
+from foreword.json_row import render_json_row
 from foreword.ledger.migrate import migrate
 from foreword.scope import Scope
 from tests.integration.rig import Rig, everything, ids_of
@@ -153,6 +154,45 @@ def test_a_recount_does_not_overtake_a_sweep(
         recount._rewrite(filing, rows)
     kept = "SELECT costs FROM entries WHERE tenant_id = %s AND id = %s"
     assert owner.execute(kept, [scope.tenant, rows[0]["id"]]).fetchone() == ([7, 7, 7, 7],)
+
+
+def test_entries_from_before_json_rows_get_their_costs(
+    rig: Rig, warm: tuple[Scope, Parts], owner: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recount gives older entries the cost of their JSON row, and goes on where it was stopped."""
+    scope, parts = warm
+    monkeypatch.setattr(recount, "_BATCH", 8)
+    kept = "SELECT array_agg(json_costs ORDER BY seq) FROM entries WHERE tenant_id = %s"
+    counted = owner.execute(kept, [scope.tenant]).fetchone()
+    owner.execute("UPDATE entries SET json_costs = '{}'")
+    owner.execute("UPDATE counters SET json_complete = false")
+    assert recount.outstanding(parts) == 30
+    cut_short = recount.recount(parts)
+    assert next(cut_short) == 8
+    cut_short.close()
+    assert recount.outstanding(parts) == 22
+    assert sum(recount.recount(parts)) == 22
+    assert recount.outstanding(parts) == 0
+    recount.complete(rig.services.owner_url)
+    assert owner.execute(kept, [scope.tenant]).fetchone() == counted
+    assert owner.execute("SELECT bool_and(json_complete) FROM counters").fetchone() == (True,)
+
+
+def test_a_sweep_counts_json_rows_again(rig: Rig, owner: psycopg.Connection[Any]) -> None:
+    """What a sweep rewrote costs what its new JSON row does."""
+    parts = rig.parts()
+    scope = rig.scope(rig.tenant())
+    rig.accept(scope.tenant, [Draft(memory_ref=scope.memory_ref, content=f'a "{PLANTED}"', id="e")])
+    drain(scope.tenant, parts)
+    _put_secret(rig, scope.tenant)
+    assert jobs.run_jobs(scope.tenant, parts) == 1
+    found = owner.execute(
+        "SELECT content, observed_at, json_costs FROM entries WHERE tenant_id = %s", [scope.tenant]
+    ).fetchone()
+    assert found is not None
+    assert found[0] == 'a "[REDACTED:planted]"'
+    row = render_json_row(kind="fact", id="e", content=found[0], observed=found[1].strftime("%Y-%m-%d"))
+    assert found[2] == [counters.counter(name).count(row) for name in counters.COUNTERS]
 
 
 def test_a_late_secret_is_swept_from_where_it_stopped(

@@ -1,18 +1,22 @@
 """Claimed inbox rows -> entries ready to file: opened, redacted, counted, in one batch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from foreword.draft import Draft
 from foreword.entry import Entry
 from foreword.errors import CounterUnavailable, SealError
 from foreword.instant import to_wire
+from foreword.json_row import render_json_row
 from foreword.render import render_row
 from foreword.seal import Opener
 from worker.steps.count import count
 from worker.steps.redact import redact
 from worker.steps.redaction import Redactor
 from worker.stores.ledger import Claimed, Failure
+
+Form = Callable[..., str]
+"""``render_row`` or ``render_json_row``: how an entry stands in a prompt. Each has costs of its own."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +61,17 @@ def _counted_apart(kept: Sequence[tuple[Claimed, Draft]], failures: list[Failure
 def _counted(kept: Sequence[tuple[Claimed, Draft]]) -> list[Entry]:
     costs = count([draft.content for _, draft in kept])
     row_costs = count([rendered(row.id, draft, row.accepted_at) for row, draft in kept])
+    json_costs = count([rendered(row.id, draft, row.accepted_at, render_json_row) for row, draft in kept])
     return [
-        _entry(row, draft, cost, row_cost)
-        for (row, draft), cost, row_cost in zip(kept, costs, row_costs, strict=True)
+        _entry(row, draft, *counted)
+        for (row, draft), *counted in zip(kept, costs, row_costs, json_costs, strict=True)
     ]
 
 
-def rendered(entry_id: str, draft: Draft, created_at: int) -> str:
+def rendered(entry_id: str, draft: Draft, created_at: int, form: Form = render_row) -> str:
     """The prompt row of a Draft, whose cost is kept."""
     return rendered_row(
+        form=form,
         entry_id=entry_id,
         kind=draft.kind,
         content=draft.content,
@@ -74,14 +80,22 @@ def rendered(entry_id: str, draft: Draft, created_at: int) -> str:
     )
 
 
-def rendered_row(*, entry_id: str, kind: str, content: str, observed_at: int, confidence: float) -> str:
+def rendered_row(
+    *, entry_id: str, kind: str, content: str, observed_at: int, confidence: float, form: Form = render_row
+) -> str:
     """The prompt row of an entry; ``observed_at`` in milliseconds."""
-    return render_row(
+    return form(
         kind=kind, id=entry_id, content=content, observed=to_wire(observed_at)[:10], confidence=confidence
     )
 
 
-def _entry(row: Claimed, draft: Draft, costs: tuple[int, ...], row_costs: tuple[int, ...]) -> Entry:
+def _entry(
+    row: Claimed,
+    draft: Draft,
+    costs: tuple[int, ...],
+    row_costs: tuple[int, ...],
+    json_costs: tuple[int, ...],
+) -> Entry:
     return Entry(
         scope=row.scope,
         seq=row.seq,
@@ -102,4 +116,5 @@ def _entry(row: Claimed, draft: Draft, costs: tuple[int, ...], row_costs: tuple[
         expires_at=draft.expires_at,
         costs=costs,
         row_costs=row_costs,
+        json_costs=json_costs,
     )

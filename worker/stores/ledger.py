@@ -292,6 +292,7 @@ def _record(entry: Entry, scope_id: int) -> dict[str, Any]:
         "expires_at": None if entry.expires_at is None else _moment(entry.expires_at),
         "costs": list(entry.costs),
         "row_costs": list(entry.row_costs),
+        "json_costs": list(entry.json_costs),
     }
 
 

@@ -30,7 +30,7 @@ WITH given AS MATERIALIZED (
         scope_id bigint, seq bigint, id text, content text, tags text[], kind text, confidence real,
         pinned boolean, metadata jsonb, source text, speaker text, conversation text, links jsonb,
         supersedes text[], observed_at timestamptz, created_at timestamptz, expires_at timestamptz,
-        costs integer[], row_costs integer[])
+        costs integer[], row_costs integer[], json_costs integer[])
 ), replaced AS (
     INSERT INTO supersessions (tenant_id, scope_id, old_id, new_id)
     SELECT DISTINCT current_tenant(), scope_id, old_id, id
@@ -40,7 +40,8 @@ WITH given AS MATERIALIZED (
 ), kept AS (
     INSERT INTO entries (
         tenant_id, scope_id, seq, id, content, tags, kind, confidence, pinned, metadata, source, speaker,
-        conversation, links, supersedes, observed_at, created_at, expires_at, superseded, costs, row_costs)
+        conversation, links, supersedes, observed_at, created_at, expires_at, superseded, costs, row_costs,
+        json_costs)
     SELECT current_tenant(), g.scope_id, g.seq, g.id, g.content, g.tags, g.kind, g.confidence, g.pinned,
            g.metadata, g.source, g.speaker, g.conversation, g.links, g.supersedes, g.observed_at,
            g.created_at, g.expires_at,
@@ -48,7 +49,7 @@ WITH given AS MATERIALIZED (
                    AND x.scope_id = g.scope_id AND x.old_id = g.id)
            OR EXISTS (SELECT FROM given n WHERE n.scope_id = g.scope_id AND n.id <> g.id
                       AND g.id = ANY (n.supersedes)),
-           g.costs, g.row_costs
+           g.costs, g.row_costs, g.json_costs
     FROM given g
     ORDER BY g.seq
     RETURNING scope_id, id, seq, tags, superseded

@@ -1,7 +1,7 @@
-"""Brings stored costs up to the registry: what ``foreword recount`` runs after a counter was added.
+"""Brings stored costs up to the registry: ``foreword recount``, after a counter or a form of row was added.
 
 Resumable, since a row that has all its costs is not touched again; reads go on meanwhile and refuse the new
-counter until it is complete.
+counter, and JSON rows, until they are complete.
 """
 
 import json
@@ -12,6 +12,8 @@ import psycopg
 
 from foreword.counters import COUNTERS
 from foreword.instant import from_datetime
+from foreword.json_row import render_json_row
+from foreword.render import render_row
 from foreword.scope import Scope
 from worker.parts import Parts
 from worker.steps.count import count
@@ -48,9 +50,9 @@ def recount(parts: Parts, *, everything: bool = False) -> Iterator[int]:
 
 
 def complete(owner_url: str) -> None:
-    """Lets reads ask for every counter; call it when nothing is outstanding. Runs as the owner."""
+    """Lets reads ask for every counter and for JSON rows, once nothing is outstanding. Runs as the owner."""
     with psycopg.connect(owner_url) as conn:
-        conn.execute("UPDATE counters SET complete = true")
+        conn.execute("UPDATE counters SET complete = true, json_complete = true")
 
 
 def _tenant(tenant: int, parts: Parts, everything: bool) -> Iterator[int]:
@@ -79,17 +81,21 @@ def _tenant(tenant: int, parts: Parts, everything: bool) -> Iterator[int]:
 
 def _rewrite(filing: Filing, rows: list[dict[str, Any]]) -> None:
     costs = count([row["content"] for row in rows])
-    row_costs = count(
-        [
-            rendered_row(
-                entry_id=row["id"],
-                kind=row["kind"],
-                content=row["content"],
-                observed_at=from_datetime(row["observed_at"]),
-                confidence=row["confidence"],
-            )
-            for row in rows
-        ]
+    row_costs, json_costs = (
+        count(
+            [
+                rendered_row(
+                    entry_id=row["id"],
+                    kind=row["kind"],
+                    content=row["content"],
+                    observed_at=from_datetime(row["observed_at"]),
+                    confidence=row["confidence"],
+                    form=form,
+                )
+                for row in rows
+            ]
+        )
+        for form in (render_row, render_json_row)
     )
     entries = [
         {
@@ -98,8 +104,9 @@ def _rewrite(filing: Filing, rows: list[dict[str, Any]]) -> None:
             "digest": row["digest"],
             "costs": list(cost),
             "row_costs": list(row_cost),
+            "json_costs": list(json_cost),
         }
-        for row, cost, row_cost in zip(rows, costs, row_costs, strict=True)
+        for row, cost, row_cost, json_cost in zip(rows, costs, row_costs, json_costs, strict=True)
     ]
     filing.lock([row["scope_id"] for row in rows])
     filing.run("recount", of="upkeep", entries=json.dumps(entries))

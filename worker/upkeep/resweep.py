@@ -6,6 +6,7 @@ from typing import Any
 
 from foreword import instant
 from foreword.draft import Draft
+from foreword.json_row import render_json_row
 from foreword.scope import Scope
 from worker.parts import Parts
 from worker.steps.count import count
@@ -66,6 +67,7 @@ def _draft(row: dict[str, Any]) -> Draft:
 def _rewrite(filing: Filing, changed: list[tuple[dict[str, Any], Draft]]) -> None:
     costs = count([draft.content for _, draft in changed])
     row_costs = count([rendered(row["id"], draft, 0) for row, draft in changed])
+    json_costs = count([rendered(row["id"], draft, 0, render_json_row) for row, draft in changed])
     filing.lock([row["scope_id"] for row, _ in changed])
     entries = [
         {
@@ -79,7 +81,8 @@ def _rewrite(filing: Filing, changed: list[tuple[dict[str, Any], Draft]]) -> Non
             "conversation": draft.conversation,
             "costs": list(cost),
             "row_costs": list(row_cost),
+            "json_costs": list(json_cost),
         }
-        for (row, draft), cost, row_cost in zip(changed, costs, row_costs, strict=True)
+        for (row, draft), cost, row_cost, json_cost in zip(changed, costs, row_costs, json_costs, strict=True)
     ]
     filing.run("rewrite", of="upkeep", entries=json.dumps(entries))

@@ -79,10 +79,11 @@ LIMIT %(limit)s
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(entries)s) AS g (
         scope_id bigint, id text, content text, tags text[], metadata jsonb, source text, speaker text,
-        conversation text, costs integer[], row_costs integer[])
+        conversation text, costs integer[], row_costs integer[], json_costs integer[])
 ), written AS (
     UPDATE entries e SET content = g.content, tags = g.tags, metadata = g.metadata, source = g.source,
-           speaker = g.speaker, conversation = g.conversation, costs = g.costs, row_costs = g.row_costs
+           speaker = g.speaker, conversation = g.conversation, costs = g.costs, row_costs = g.row_costs,
+           json_costs = g.json_costs
     FROM given g
     WHERE e.tenant_id = current_tenant() AND e.scope_id = g.scope_id AND e.id = g.id
     RETURNING e.scope_id, e.id, e.seq, e.tags
@@ -99,23 +100,23 @@ WHERE tenant_id = current_tenant() AND scope_id IN (SELECT scope_id FROM written
 
 -- name: incomplete
 SELECT count(*) AS n FROM entries
-WHERE tenant_id = current_tenant() AND cardinality(costs) < %(counters)s
+WHERE tenant_id = current_tenant() AND least(cardinality(costs), cardinality(json_costs)) < %(counters)s
 
 -- name: uncounted
 SELECT e.scope_id, e.id, e.content, e.kind, e.confidence, e.observed_at, s.memory_ref,
        encode(sha256(convert_to(e.content, 'UTF8')), 'hex') AS digest
 FROM entries e JOIN scopes s USING (tenant_id, scope_id)
 WHERE e.tenant_id = current_tenant() AND (e.scope_id, e.id) > (%(scope_id)s, %(id)s::text)
-  AND (cardinality(e.costs) < %(counters)s OR %(everything)s)
+  AND (least(cardinality(e.costs), cardinality(e.json_costs)) < %(counters)s OR %(everything)s)
 ORDER BY e.scope_id, e.id
 LIMIT %(limit)s
 
 -- name: recount
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(entries)s) AS g (
-        scope_id bigint, id text, digest text, costs integer[], row_costs integer[])
+        scope_id bigint, id text, digest text, costs integer[], row_costs integer[], json_costs integer[])
 ), written AS (
-    UPDATE entries e SET costs = g.costs, row_costs = g.row_costs
+    UPDATE entries e SET costs = g.costs, row_costs = g.row_costs, json_costs = g.json_costs
     FROM given g
     WHERE e.tenant_id = current_tenant() AND e.scope_id = g.scope_id AND e.id = g.id
       -- a sweep for secrets may have rewritten it meanwhile, and counted it itself
