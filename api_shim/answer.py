@@ -29,16 +29,11 @@ def shown(memory_ref: str) -> str:
 
 def listing(scope: Scope, filters: str, page: Page) -> Answer:
     """The answer of a list: ready fragments between a few small pieces."""
-    parts = [
-        b'{"memoryRef":',
-        compact(shown(scope.memory_ref)),
-        b',"entries":[',
-        page.entries,
-        b'],"budget":',
-        page.report.to_json(),
-    ]
+    end = "}"
     if page.resume is not None:
-        cursor = Cursor(before=page.resume, remaining=page.report.next_remaining)
-        parts += (b',"nextCursor":"', write_cursor(scope, filters, cursor).encode(), b'"')
-    parts.append(b"}")
-    return Answer.of(b"".join(parts))
+        cursor = write_cursor(scope, filters, Cursor(page.resume, page.report.next_remaining))
+        end = f',"nextCursor":"{cursor}"}}'
+    ref, report = compact(shown(scope.memory_ref)), page.report.to_json()
+    return Answer.of(
+        b'{"memoryRef":%b,"entries":[%b],"budget":%b%b' % (ref, page.entries, report, end.encode())
+    )

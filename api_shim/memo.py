@@ -57,7 +57,7 @@ class Memo:
 
     def keep(self, scope: Scope, question: Hashable, sight: Sight, span: range, answer: Answer) -> None:
         """Keeps an answer that was computed after ``sight``, for the instants (ms) in ``span``, if any."""
-        if not span or len(sight.raw) + _size(answer) > self._most:
+        if len(sight.raw) + _size(answer) > self._most or not span:
             return
         known = self._scopes.get(scope)
         if known is None or known.sight != sight:

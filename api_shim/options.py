@@ -70,6 +70,7 @@ class ReadOptions:
         """What a cursor must agree with to continue this read."""
         return _filters(self.tag, self.kind)
 
+    @lru_cache(maxsize=4096)  # noqa: B019 - of values
     def ask(self) -> Ask:
         """The recency read."""
         return Ask(

@@ -96,7 +96,7 @@ def _block(
     return Recalled(
         text=block.text,
         ids=ids,
-        report=replace(told, used=block.used),
+        report=told._replace(used=block.used),
         legs=tuple(dict.fromkeys(leg for outcome in outcomes for leg in outcome.legs)),
         is_cut=any(outcome.is_cut for outcome in outcomes),
         session=write_session((*sent, *ids)),

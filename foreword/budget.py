@@ -11,7 +11,7 @@ Nothing here cuts an entry or changes the order, and nothing here does I/O. What
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from foreword.errors import Field, ValidationError
 
@@ -175,8 +175,7 @@ def page_limit(limit: int | None, *, budgeted: bool) -> int:
     return min(limit or (HOST_CAP if budgeted else DEFAULT_LIMIT), HOST_CAP)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Omitted:
+class Omitted(NamedTuple):
     """Rows left out: alone larger than the budget, budget spent, limit reached, below the floor."""
 
     oversize: int = 0
@@ -190,8 +189,7 @@ class Omitted:
         return self.oversize + self.budget + self.limit + self.similarity
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What a read says of its budget.
 
     ``next_remaining`` is the live count a cursor carries on: rows this page did not visit.

@@ -13,9 +13,9 @@ import struct
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from foreword.budget import Selection, walk
+from foreword.budget import Omitted, Report, walk
 from foreword.entry import Entry
 from foreword.page import Ask, Page, join, page
 
@@ -27,6 +27,8 @@ FOREVER: Final = 2**63
 
 _MAGIC: Final = b"FWH2"
 _HEADER: Final = struct.Struct("<4s40sQQQQIHH")
+_U32: Final = struct.Struct("<I")
+_U64: Final = struct.Struct("<Q")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,8 +56,7 @@ def expiry(instant: int | None) -> int:
     return 0 if instant is None else max(instant, 1)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """What a view knows of its whole scope: entries live at ``made``, and when the next expire (ms)."""
 
     version: int
@@ -84,6 +85,8 @@ class Summary:
         """The instants (ms) around ``now`` at which the same entries live; empty where it cannot tell."""
         if not self.made <= now < self.valid_until:
             return range(0)
+        if not self.upcoming:
+            return range(self.made, self.valid_until)
         bounds = (self.made, *self.upcoming, self.valid_until)
         after = bisect_right(bounds, now)
         return range(bounds[after - 1], bounds[after])
@@ -150,7 +153,7 @@ class Head:
     __slots__ = ("_arrays", "_body", "_counters", "_n", "_raw", "summary")
 
     def __init__(self, raw: bytes, n: int, counters: int, summary: Summary) -> None:
-        self._raw = memoryview(raw)
+        self._raw = raw
         self._n = n
         self._counters = counters
         self._arrays = _HEADER.size + 8 * len(summary.upcoming)
@@ -166,8 +169,7 @@ class Head:
         if magic != _MAGIC or writer != run_id.encode() or valid_until <= now:
             return None
         expiries = struct.unpack_from(f"<{upcoming}Q", raw, _HEADER.size) if upcoming else ()
-        summary = Summary(version=version, total=total, made=made, upcoming=expiries, valid_until=valid_until)
-        return cls(raw, n, counters, summary)
+        return cls(raw, n, counters, Summary(version, total, made, expiries, valid_until))
 
     @property
     def complete(self) -> bool:
@@ -190,30 +192,37 @@ class Head:
         running = self._running(ask.ordinal)
         fitting = bisect_right(running, budget) - 1
         kept = min(fitting, ask.limit)
-        if kept == self._n and kept < ask.limit and not self.complete:
-            return None
+        left = self.summary.total - kept
         smallest = None
-        if kept == self._n or kept < fitting or kept == ask.limit:
-            ended = "limit" if kept < self.summary.total else "end"
-        else:
-            ended = "budget"
-            smallest = running[kept + 1] - running[kept]
-            if smallest > budget:
+        if kept < ask.limit:
+            if kept < self._n:
+                smallest = running[kept + 1] - running[kept]
+                if smallest > budget:
+                    return None
+            elif left:
                 return None
-        selection = Selection(
-            kept=tuple(range(kept)),
-            used=running[kept],
-            visited=kept,
-            oversize=0,
-            ended=ended,  # type: ignore[arg-type]
-            smallest_omitted=smallest,
+        return Page(
+            self._newest(kept),
+            Report(
+                ask.counter,
+                budget,
+                running[kept],
+                kept,
+                Omitted(budget=left) if kept < ask.limit else Omitted(limit=left),
+                smallest,
+                left,
+            ),
+            self._seq(kept - 1) if left else None,
         )
-        offsets = self._u32(self._counters)
-        fragments = bytes(self._raw[self._body : self._body + max(offsets[kept] - 1, 0)])
-        last = self._seqs()[kept - 1] if kept else None
-        return page(
-            ask, fragments=fragments, selection=selection, total=self.summary.total, last_visited=last
-        )
+
+    def _newest(self, kept: int) -> bytes:
+        """The fragments of so many rows, joined."""
+        (end,) = _U32.unpack_from(self._raw, self._body - 4 * (self._n + 1 - kept))
+        return self._raw[self._body : self._body + max(end - 1, 0)]
+
+    def _seq(self, index: int) -> int:
+        (seq,) = _U64.unpack_from(self._raw, self._arrays + 8 * index)
+        return int(seq)
 
     def _walk(self, ask: Ask, now: int) -> Page | None:
         """The general read over the rows that are live and behind the cursor."""
@@ -228,7 +237,7 @@ class Head:
             return None
         offsets = self._u32(self._counters)
         fragments = [
-            bytes(self._raw[self._body + offsets[i] : self._body + offsets[i + 1] - 1])
+            self._raw[self._body + offsets[i] : self._body + offsets[i + 1] - 1]
             for i in (live[k] for k in selection.kept)
         ]
         last = seqs[live[selection.visited - 1]] if selection.visited else None
@@ -243,11 +252,10 @@ class Head:
         )
 
     def _seqs(self) -> memoryview:
-        return self._raw[self._arrays : self._arrays + 8 * self._n].cast("Q")
+        return self._view(self._arrays, 8 * self._n).cast("Q")
 
     def _expiries(self) -> memoryview:
-        start = self._arrays + 8 * self._n
-        return self._raw[start : start + 8 * self._n].cast("Q")
+        return self._view(self._arrays + 8 * self._n, 8 * self._n).cast("Q")
 
     def _running(self, counter: int) -> memoryview:
         if self._n == 0:
@@ -257,4 +265,7 @@ class Head:
     def _u32(self, index: int) -> memoryview:
         width = 4 * (self._n + 1)
         start = self._arrays + 16 * self._n + width * index
-        return self._raw[start : start + width].cast("I")
+        return self._view(start, width).cast("I")
+
+    def _view(self, start: int, width: int) -> memoryview:
+        return memoryview(self._raw)[start : start + width]

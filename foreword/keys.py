@@ -14,6 +14,7 @@ one cluster slot.
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 from foreword.scope import Scope
 
@@ -30,6 +31,7 @@ class ViewKeys:
     lease: str
 
 
+@lru_cache(maxsize=4096)
 def head_key(scope: Scope) -> str:
     """The key of a scope's packed head."""
     return _stem(scope) + "head"

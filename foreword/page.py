@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from foreword.budget import WALK_LIMIT, Ended, Fit, Report, Selection, report
 
@@ -26,8 +27,7 @@ class Ask:
         return self.tag is not None or self.kind is not None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Kept entries as JSON objects joined by commas, the report, and where the next page starts.
 
     ``resume`` is the accept position of the last row visited; None when nothing is left behind it.

@@ -8,21 +8,20 @@ import base64
 import binascii
 import hashlib
 import struct
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from foreword.errors import ValidationError
 from foreword.scope import Scope
 
 _POSITION = struct.Struct(">Q8s")
 _CURSOR = struct.Struct(">QQ8s")
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 _MOST = 2**63 - 1
 """The largest number the ledger can compare with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(NamedTuple):
     """The first row not visited is the newest below ``before``; ``remaining`` rows were left then."""
 
     before: int
@@ -62,7 +61,7 @@ def _tag(scope: Scope, filters: str) -> bytes:
 
 
 def _encode(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    return binascii.b2a_base64(raw, newline=False).translate(_URL_SAFE).decode().rstrip("=")
 
 
 def _decode(shape: struct.Struct, token: str, field: str) -> tuple[Any, ...]:

@@ -4,7 +4,6 @@ A connection knows the server run it was made to; a head or window written to an
 """
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -27,8 +26,7 @@ class Sight(NamedTuple):
     run_id: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Glance:
+class Glance(NamedTuple):
     """What the hot view says: the page if it can tell, and whether the scope is cold.
 
     ``steady`` are the instants (ms) at which the scope, as long as its head stays, holds the same entries.
