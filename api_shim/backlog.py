@@ -1,4 +1,4 @@
-"""How much is in the inbox, asked of the ledger when somebody scrapes the metrics, and not too often."""
+"""How much waits for a worker, asked of the ledger when somebody scrapes the metrics, and not too often."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ import time
 import psycopg
 
 from api_shim.database import Database
-from api_shim.metrics import Inbox, Metrics
+from api_shim.metrics import Metrics, Waiting
 from foreword.errors import Unavailable
 
 FRESH_SECONDS = 5.0
@@ -14,11 +14,15 @@ _PATIENCE = 3.0
 
 
 class Backlog:
-    """Keeps the gauges of the inbox no older than ``FRESH_SECONDS``, or absent."""
+    """Keeps the gauges of what waits no older than ``FRESH_SECONDS``, or absent.
 
-    def __init__(self, database: Database, metrics: Metrics) -> None:
+    Those of the embedding are there only where it ``embeds``.
+    """
+
+    def __init__(self, database: Database, metrics: Metrics, *, embeds: bool) -> None:
         self._database = database
         self._metrics = metrics
+        self._embeds = embeds
         self._asking = asyncio.Lock()
         self._asked: float | None = None
 
@@ -27,14 +31,16 @@ class Backlog:
         async with self._asking:
             if self._asked is not None and time.monotonic() - self._asked < FRESH_SECONDS:
                 return
-            self._metrics.inbox(await self._ask())
+            found = await self._ask()
+            self._metrics.inbox(found.get("inbox"))
+            self._metrics.unembedded(found.get("unembedded") if self._embeds else None)
             self._asked = time.monotonic()
 
-    async def _ask(self) -> Inbox | None:
-        """None while the ledger is away, too slow to say, or not migrated to this version."""
+    async def _ask(self) -> dict[str, Waiting]:
+        """By queue; nothing while the ledger is away, too slow to say, or not migrated to this version."""
         try:
             async with asyncio.timeout(_PATIENCE):
-                (row,) = await self._database.ask("backlog")
+                rows = await self._database.ask("backlog")
         except (Unavailable, TimeoutError, psycopg.ProgrammingError):
-            return None
-        return Inbox(**row)
+            return {}
+        return {row.pop("queue"): Waiting(**row) for row in map(dict, rows)}

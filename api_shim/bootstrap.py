@@ -73,7 +73,7 @@ def build(settings: ShimSettings) -> Parts:
         sealer=sealer,
         bell=bell,
         metrics=metrics,
-        backlog=Backlog(database, metrics),
+        backlog=Backlog(database, metrics, embeds=questions.model is not None),
         throttle=Throttle(settings.requests_per_minute),
     )
 

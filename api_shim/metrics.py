@@ -12,28 +12,30 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Inbox:
-    """Drafts in the inbox, of all tenants together; ``oldest_seconds`` is 0 when none waits."""
+class Waiting:
+    """A queue's length, of all tenants together; ``oldest_seconds`` is 0 when nothing waits."""
 
     waiting: int
     failed: int
     oldest_seconds: float
 
 
-class _InboxGauges(Collector):
-    """Gauges that are there only while their numbers are known."""
+class _QueueGauges(Collector):
+    """Gauges of one queue that are there only while their numbers are known."""
 
-    known: Inbox | None = None
+    def __init__(self, queue: str, of: str, told: str, oldest: str) -> None:
+        self._length, self._told = f"foreword_{queue}_{of}", told
+        self._age, self._oldest = f"foreword_{queue}_oldest_seconds", oldest
+        self.known: Waiting | None = None
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         if self.known is None:
             return
-        drafts = GaugeMetricFamily("foreword_inbox_drafts", "Drafts not filed, by why", labels=["state"])
-        drafts.add_metric(["waiting"], self.known.waiting)
-        drafts.add_metric(["failed"], self.known.failed)
-        yield drafts
-        age = self.known.oldest_seconds
-        yield GaugeMetricFamily("foreword_inbox_oldest_seconds", "Age of the oldest waiting Draft", value=age)
+        length = GaugeMetricFamily(self._length, self._told, labels=["state"])
+        length.add_metric(["waiting"], self.known.waiting)
+        length.add_metric(["failed"], self.known.failed)
+        yield length
+        yield GaugeMetricFamily(self._age, self._oldest, value=self.known.oldest_seconds)
 
 
 class Metrics:
@@ -58,8 +60,17 @@ class Metrics:
         self._answered = cache(self._requests.labels)  # a label's child is looked up once
         self._took = cache(self._seconds.labels)
         self._read_from = cache(self._reads.labels)
-        self._inbox = _InboxGauges()
+        self._inbox = _QueueGauges(
+            "inbox", "drafts", "Drafts not filed, by why", "Age of the oldest waiting Draft"
+        )
+        self._unembedded = _QueueGauges(
+            "unembedded",
+            "entries",
+            "Entries without a vector, by why",
+            "Age of the oldest that waits for one",
+        )
         self._registry.register(self._inbox)
+        self._registry.register(self._unembedded)
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """One answered request."""
@@ -74,9 +85,13 @@ class Metrics:
         """Drafts committed to the inbox."""
         self._accepted.inc(drafts)
 
-    def inbox(self, found: Inbox | None) -> None:
+    def inbox(self, found: Waiting | None) -> None:
         """What the inbox holds; None when the ledger does not say."""
         self._inbox.known = found
+
+    def unembedded(self, found: Waiting | None) -> None:
+        """Entries without a vector of the model that serves; None when nobody says, or none is wanted."""
+        self._unembedded.known = found
 
     def page(self) -> bytes:
         """The text exposition."""

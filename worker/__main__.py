@@ -16,7 +16,12 @@ def main(argv: list[str] | None = None) -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("run", help="file Drafts until stopped")
     verbs.add_parser("embed", help="make vectors until stopped")
-    verbs.add_parser("reembed", help="make every vector anew with the configured model, then let it serve")
+    reembed = verbs.add_parser(
+        "reembed", help="make every vector anew with the configured model, then let it serve"
+    )
+    reembed.add_argument(
+        "--failed", action="store_true", help="only try again what got no vector in five attempts"
+    )
     verbs.add_parser("beat", help="send the scheduled wake-ups until stopped")
     verbs.add_parser("retry", help="give failed Drafts another try")
     recount = verbs.add_parser("recount", help="bring stored costs up to the counters of this version")
@@ -51,19 +56,24 @@ def _work(queue: str) -> int:
     return 0
 
 
-def _reembed(_: argparse.Namespace) -> int:
+def _reembed(options: argparse.Namespace) -> int:
     from worker.celery import embed_parts
-    from worker.upkeep.reembed import reembed, total
+    from worker.upkeep.reembed import embed_waiting, once_more, reembed, set_aside, total
 
     parts = embed_parts()
     if parts is None:
         sys.stderr.write("FOREWORD_EMBEDDER is none: there is nothing to embed with.\n")
         return 2
+    tried = once_more(parts) if options.failed else 0
     with Progress() as bar:
         task = bar.add_task("embedding", total=total(parts) or None)
-        for done in reembed(parts):
+        for done in embed_waiting(parts) if options.failed else reembed(parts):
             bar.advance(task, done)
-    return 0
+    if not options.failed:
+        return 0
+    failed = set_aside(parts)
+    sys.stdout.write(f"{tried} tried, {failed} failed again\n")
+    return 1 if failed else 0
 
 
 def _beat(_: argparse.Namespace) -> int:

@@ -100,7 +100,9 @@ SELECT tenant_name, hash, scopes, ref_glob FROM find_key(%(tenant)s, %(key_id)s)
 SELECT name FROM counters WHERE complete
 
 -- name: backlog
-SELECT waiting, failed, oldest_seconds FROM inbox_backlog()
+SELECT 'inbox' AS queue, waiting, failed, oldest_seconds FROM inbox_backlog()
+UNION ALL
+SELECT 'unembedded', waiting, failed, oldest_seconds FROM embedding_backlog()
 
 -- name: ping
 -- Whether row-level security fails to bind this role: by its attributes, or since it owns the tables.

@@ -154,8 +154,9 @@ def embed(args: tuple[str, ...]) -> None:
 
 
 @click.command()
+@click.option("--failed", is_flag=True, help="Only try again what got no vector in five attempts.")
 @options.data_dir
-def reembed(data_dir: Path) -> None:
+def reembed(failed: bool, data_dir: Path) -> None:
     """Make every vector anew with the model that is configured; resumes where it was stopped.
 
     The old model serves until the new one has all; then restart the shims with the new setting.
@@ -163,8 +164,11 @@ def reembed(data_dir: Path) -> None:
     \b
     Examples
       FOREWORD_EMBEDDER=openai FOREWORD_EMBEDDER_MODEL=... foreword reembed
+      foreword reembed --failed
     """
-    _become("worker", "reembed", needs=(), environment=_opening_nothing(_worker_environment(data_dir)))
+    arguments = ["--failed"] if failed else []
+    environment = _opening_nothing(_worker_environment(data_dir))
+    _become("worker", "reembed", *arguments, needs=(), environment=environment)
 
 
 @click.command()

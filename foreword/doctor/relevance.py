@@ -8,7 +8,7 @@ from foreword.embedding import Embedder
 from foreword.errors import ConfigurationError, EmbedderUnavailable
 from foreword.resources import queries
 
-MANY_WAITING = 1000
+LONGEST_WAIT_S = 600.0
 _TIMEOUT_S = 5
 
 
@@ -46,15 +46,15 @@ def vectors(place: Place) -> Iterator[Finding]:
             models = conn.execute(ask.encode()).fetchall()
     except (ConfigurationError, EmbedderUnavailable, psycopg.Error):
         return
-    yield _serving([(name, state) for name, _, state, _, _ in models], wanted)
-    for name, _, _, waiting, failed in models:
-        yield _waiting(name, waiting)
+    yield _serving([(name, state) for name, _, state, *_ in models], wanted)
+    for name, _, state, waiting, failed, oldest_s in models:
+        yield _waiting(name, waiting, oldest_s if state == "serving" else 0)
         if failed:
             yield Finding(
                 check="vectors",
                 state="warning",
                 message=f"{failed:,} entries got no vector of {name} in five attempts; words find them.",
-                mend="see the log of the embedding worker",
+                mend="see the log of the embedding worker, then: foreword reembed --failed",
             )
 
 
@@ -77,12 +77,13 @@ def _serving(models: list[tuple[str, str]], wanted: Embedder | None) -> Finding:
     return Finding(check="model", state="ok", message=f"{serving} serves")
 
 
-def _waiting(model: str, waiting: int) -> Finding:
-    if waiting > MANY_WAITING:
+def _waiting(model: str, waiting: int, oldest_s: float) -> Finding:
+    if oldest_s > LONGEST_WAIT_S:
         return Finding(
             check="vectors",
             state="warning",
-            message=f"{waiting:,} entries wait for a vector of {model}; words find them meanwhile.",
+            message=f"{waiting:,} entries wait for a vector of {model}, the oldest for {oldest_s:,.0f} s; "
+            "words find them meanwhile.",
             mend="foreword embed",
         )
     return Finding(check="vectors", state="ok", message=f"{waiting:,} entries wait for a vector of {model}")

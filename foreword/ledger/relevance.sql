@@ -108,7 +108,7 @@ BEGIN
     SELECT p_tenant, p_scope, e.id, m.model_id
     FROM unnest(p_seqs) AS g (seq) JOIN entries e USING (seq), embedding_models m
     WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND NOT e.superseded AND m.state <> 'retired'
-    ON CONFLICT DO NOTHING;
+    ON CONFLICT (tenant_id, model_id, scope_id, id) DO UPDATE SET failures = 0, queued_at = now();
     UPDATE scopes SET documents = documents + v_documents, terms = terms + v_terms
     WHERE tenant_id = p_tenant AND scope_id = p_scope;
 END $$;
@@ -278,6 +278,17 @@ RETURNS TABLE (tenant_id integer, waiting bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
     SELECT u.tenant_id, count(*) FROM unembedded u
     WHERE u.model_id = p_model AND u.failures < 5 GROUP BY u.tenant_id ORDER BY u.tenant_id
+$$;
+
+-- Entries without a vector of the model that serves, all tenants together: those that wait, those that were set
+-- aside, how long the oldest of the first has waited. Gives away: two totals and an age.
+CREATE OR REPLACE FUNCTION embedding_backlog()
+RETURNS TABLE (waiting bigint, failed bigint, oldest_seconds double precision)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+    SELECT count(*) FILTER (WHERE u.failures < 5), count(*) FILTER (WHERE u.failures >= 5),
+           greatest(coalesce(extract(
+               epoch FROM clock_timestamp() - min(u.queued_at) FILTER (WHERE u.failures < 5)), 0), 0)
+    FROM unembedded u JOIN embedding_models m USING (model_id) WHERE m.state = 'serving'
 $$;
 
 -- What was filed by a version without relevance gets its turns and postings.

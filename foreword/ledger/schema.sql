@@ -220,7 +220,8 @@ CREATE TABLE unembedded (
     scope_id   bigint NOT NULL,
     id         text NOT NULL,
     model_id   smallint NOT NULL REFERENCES embedding_models,
-    failures   integer NOT NULL DEFAULT 0,
+    failures   integer NOT NULL DEFAULT 0,  -- five set it aside
+    queued_at  timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, model_id, scope_id, id),
     FOREIGN KEY (tenant_id, scope_id, id) REFERENCES entries ON DELETE CASCADE
 );

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from tests.services import Product
+from tests.services import Product, eventually
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -117,6 +118,29 @@ def test_reembed_has_nothing_to_do(run: Run, ref: str) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(run("doctor", "--json").stdout)
     assert {finding["state"] for finding in found if finding["check"] in ("embedder", "model")} == {"ok"}
+
+
+def test_what_was_set_aside_is_tried_again(run: Run, ref: str, product: dict[str, Any]) -> None:
+    """The doctor counts what got no vector in five attempts and names the command, which mends it."""
+    run("remember", "-r", ref, "--wait", "30", "text")
+    vectors = "FROM vectors v USING scopes s WHERE s.tenant_id = v.tenant_id AND s.scope_id = v.scope_id"
+    with psycopg.connect(product["databaseUrl"], autocommit=True) as owner:
+        lose = (
+            f"DELETE {vectors} AND s.memory_ref = %s RETURNING v.tenant_id, v.scope_id, v.id, v.model_id, 5"
+        )
+        aside = f"""WITH lost AS ({lose}) INSERT INTO unembedded (tenant_id, scope_id, id, model_id, failures)
+                    SELECT * FROM lost RETURNING 1"""
+        eventually(lambda: owner.execute(aside.encode(), [ref]).fetchall(), "it has its vector")
+    found = [one for one in json.loads(run("doctor", "--json").stdout) if one["check"] == "vectors"]
+    assert [one["state"] for one in found] == ["ok", "warning"]
+    assert "1 entries got no vector" in found[1]["message"]
+    assert found[1]["mend"].endswith("foreword reembed --failed")
+    done = run("reembed", "--failed")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("1 tried, 0 failed again\n")
+    query = "SELECT count(*) FROM vectors v JOIN scopes s USING (tenant_id, scope_id) WHERE s.memory_ref = %s"
+    with psycopg.connect(product["databaseUrl"]) as owner:
+        assert owner.execute(query, [ref]).fetchone() == (1,)
 
 
 def test_delete_and_forget(run: Run, ref: str) -> None:

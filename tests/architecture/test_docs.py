@@ -13,7 +13,7 @@ import yaml
 from api_shim.doors.errors import STATUSES
 from api_shim.doors.inspect import PAGE
 from api_shim.doors.routes import ROUTES, RUNS, SEAMS
-from api_shim.metrics import Inbox, Metrics
+from api_shim.metrics import Metrics, Waiting
 from api_shim.settings import ShimSettings
 from foreword import errors, keys
 from foreword.cli.root import root
@@ -144,7 +144,8 @@ def samples() -> set[str]:
     metrics.request("/healthz", 200, 0.001)
     metrics.read("head")
     metrics.accepted(1)
-    metrics.inbox(Inbox(waiting=1, failed=0, oldest_seconds=1.0))
+    metrics.inbox(Waiting(waiting=1, failed=0, oldest_seconds=1.0))
+    metrics.unembedded(Waiting(waiting=1, failed=0, oldest_seconds=1.0))
     return set(re.findall(r"^(foreword_\w+)", metrics.page().decode(), re.MULTILINE))
 
 

@@ -39,7 +39,13 @@ SHARED_INDEXES = {
 GRAPH = "vectors_graph_"
 """A model's graph over the vectors of large scopes leads with the vector; the policy sees what it brings."""
 OF_THE_WORKER = {"register_model", "serve_model", "tenants_unembedded"}
-DEFINERS = {"find_key", "tenants_with_work", "all_tenants", "inbox_backlog"} | OF_THE_WORKER
+DEFINERS = {
+    "find_key",
+    "tenants_with_work",
+    "all_tenants",
+    "inbox_backlog",
+    "embedding_backlog",
+} | OF_THE_WORKER
 
 FILL = """
     INSERT INTO scopes (tenant_id, memory_ref) VALUES (%(t)s, 'lock/ref');

@@ -1,4 +1,4 @@
-"""The gauges of the inbox: totals the ledger gives, not too often, and absent while it is away."""
+"""The gauges of what waits: totals the ledger gives, not too often, and absent while it is away."""
 
 import re
 
@@ -10,21 +10,20 @@ from foreword.embedded import ports
 from tests.integration.rig import Rig
 from worker.write import drain
 
-SAMPLE = re.compile(
-    r'^foreword_inbox_(?:drafts\{state="(\w+)"\}|(oldest_seconds)) ([\d.e+-]+)$', re.MULTILINE
-)
+SAMPLE = r'^foreword_{}_(?:\w+\{{state="(\w+)"\}}|(oldest_seconds)) ([\d.e+-]+)$'
 
 
-def gauges(metrics: Metrics) -> dict[str, float]:
+def gauges(metrics: Metrics, queue: str = "inbox") -> dict[str, float]:
     """``waiting``, ``failed`` and ``oldest_seconds``, those that are there."""
-    return {state or age: float(value) for state, age, value in SAMPLE.findall(metrics.page().decode())}
+    found = re.findall(SAMPLE.format(queue), metrics.page().decode(), re.MULTILINE)
+    return {state or age: float(value) for state, age, value in found}
 
 
-def asked(rig: Rig) -> dict[str, float]:
+def asked(rig: Rig, queue: str = "inbox", *, embeds: bool = True) -> dict[str, float]:
     """The gauges of a shim that was scraped just now."""
     metrics = Metrics()
-    rig.run(Backlog(rig.database, metrics).refresh())
-    return gauges(metrics)
+    rig.run(Backlog(rig.database, metrics, embeds=embeds).refresh())
+    return gauges(metrics, queue)
 
 
 def draft(rig: Rig, tenant: int, **fields: object) -> Draft:
@@ -68,7 +67,7 @@ def test_an_import_is_as_old_as_its_arrival(rig: Rig) -> None:
 def test_scrapes_in_a_row_ask_once(rig: Rig) -> None:
     """A second scrape within the five seconds shows what the first one learned."""
     metrics, tenant = Metrics(), rig.tenant()
-    backlog = Backlog(rig.database, metrics)
+    backlog = Backlog(rig.database, metrics, embeds=True)
     rig.run(backlog.refresh())
     before = gauges(metrics)
     rig.accept(tenant, [draft(rig, tenant)])
@@ -85,15 +84,16 @@ def test_a_ledger_that_is_away_takes_the_gauges_along(rig: Rig) -> None:
     """Without an answer the gauges are absent, never stale, and the rest of the page is there."""
     metrics = Metrics()
     metrics.accepted(3)
-    rig.run(Backlog(rig.database, metrics).refresh())
+    rig.run(Backlog(rig.database, metrics, embeds=True).refresh())
     assert gauges(metrics).keys() == {"waiting", "failed", "oldest_seconds"}
+    assert gauges(metrics, "unembedded").keys() == {"waiting", "failed", "oldest_seconds"}
 
     async def scrape() -> None:
         nowhere = Database(f"postgresql://x:y@127.0.0.1:{ports.free()}/z", size=1)
         await nowhere.open()
-        await Backlog(nowhere, metrics).refresh()
+        await Backlog(nowhere, metrics, embeds=True).refresh()
         await nowhere.close()
 
     rig.run(scrape())
-    assert gauges(metrics) == {}
+    assert gauges(metrics) == gauges(metrics, "unembedded") == {}
     assert "foreword_accepted_total 3.0" in metrics.page().decode()

@@ -55,6 +55,15 @@ UPDATE unembedded SET failures = failures + 1
 WHERE tenant_id = current_tenant() AND model_id = %(model)s
   AND scope_id = %(scope)s AND id = %(id)s
 
+-- name: set_aside
+SELECT count(*) AS n FROM unembedded
+WHERE tenant_id = current_tenant() AND model_id = %(model)s AND failures >= 5
+
+-- name: once_more
+UPDATE unembedded SET failures = 4, queued_at = now()
+WHERE tenant_id = current_tenant() AND model_id = %(model)s AND failures >= 5
+RETURNING id
+
 -- name: outgrown
 SELECT s.scope_id, s.memory_ref FROM scopes s
 WHERE s.tenant_id = current_tenant() AND NOT s.in_graph AND s.documents > %(most)s

@@ -21,6 +21,7 @@ from foreword.scope import Scope
 from tests.integration.relevance.library import Library
 from tests.integration.rig import Rig, everything, ids_of
 from worker.embed import EmbedParts, embed
+from worker.upkeep.reembed import embed_waiting, once_more, set_aside
 
 Answering = Callable[[list[str]], tuple[int, bytes]]
 
@@ -142,6 +143,39 @@ def test_one_bad_text_is_set_aside_and_the_rest_go_on(library: Library, scope: S
     waiting = library.rows("SELECT id, failures FROM unembedded WHERE tenant_id = %s", scope.tenant)
     assert waiting == [("e66", 5)]
     assert library.ids(scope, "lexical", "poison") == ["e66"]
+
+
+def test_what_was_set_aside_is_tried_once_more(library: Library, scope: Scope, server: Server) -> None:
+    """One attempt each and only theirs: healed ones get their vectors, the others are set aside again."""
+    parts, _ = over(library, server.embedder)
+    refused = ["poison", "venom"]
+    server.answer = lambda texts: (
+        (500, b"") if any(text in refused for text in texts) else told(vectors(texts))
+    )
+    library.write(scope, "poison", "venom", "plain", embedded=False)
+    for _ in range(8):
+        embed(scope.tenant, parts)
+    before = set_aside(parts)
+    refused.remove("poison")
+    assert once_more(parts) == before >= 2
+    made = sum(embed_waiting(parts))
+    assert set_aside(parts) == before - made
+    waiting = library.rows("SELECT id, failures FROM unembedded WHERE tenant_id = %s", scope.tenant)
+    assert waiting == [("e1", 5)]
+    assert library.ids(scope, "semantic", "poison", limit=1) == ["e0"]
+
+
+def test_a_rewritten_entry_is_not_set_aside(library: Library, scope: Scope) -> None:
+    """What was set aside under its old words waits again under its new ones."""
+    library.write(scope, "poison", embedded=False)
+    aside = "UPDATE unembedded SET failures = 5, queued_at = 'epoch' WHERE tenant_id = %s"
+    library.owner.execute(aside, [scope.tenant])
+    library.owner.execute("UPDATE entries SET content = 'remedy' WHERE tenant_id = %s", [scope.tenant])
+    row = library.rows(
+        "SELECT failures, queued_at > 'epoch' FROM unembedded WHERE tenant_id = %s", scope.tenant
+    )
+    assert row == [(0, True)]
+    assert library.embed(scope.tenant) == 1
 
 
 class Meanwhile:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from foreword.doctor import Finding, Place, machine, parts
+from foreword.doctor import Finding, Place, machine, parts, relevance
 from foreword.embedded.credentials import Credentials
 from foreword.seal import new_secret_key, public_key
 
@@ -80,3 +80,10 @@ def test_a_wrong_clock_is_a_problem() -> None:
     """Two clocks more than two seconds apart are a problem."""
     assert parts._clock(0.5).state == "ok"
     assert parts._clock(3600.0).state == "problem"
+
+
+def test_vectors_that_nobody_makes_are_a_warning() -> None:
+    """Many entries may wait for a moment; one that waits for long says that nobody embeds, and who would."""
+    assert relevance._waiting("model", 100_000, 599.0).state == "ok"
+    stuck = relevance._waiting("model", 1, 601.0)
+    assert (stuck.state, stuck.mend) == ("warning", "foreword embed")
