@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api_shim.block import FRAMES, BlockFormat, fit, render
+from api_shim.block import FRAMES, BlockFormat, RowForm, StoredCosts, fit, render
 from api_shim.ranking.candidate import Candidate
 from api_shim.ranking.duplicates import repeats
 from api_shim.search import Outcome, SearchAsk, Searcher
 from api_shim.session import write_session
 from foreword.budget import HOST_CAP, Report, report, walk
 from foreword.instant import from_datetime, to_wire
-from foreword.render import render_row
 from foreword.scope import Scope
 
 
@@ -56,7 +55,7 @@ class Recaller:
         wide = replace(
             ask.search,
             cut=replace(ask.search.cut, budget=None, limit=HOST_CAP),
-            rows=True,
+            costs=FRAMES[ask.format].form.stored,
             spend=ask.search.cut.budget,
             exclude=ask.search.exclude | frozenset(sent),
         )
@@ -76,16 +75,19 @@ def _block(
     budget = cut.budget if cut.budget is not None else 0
     repeated = 0
     if len(scopes) > 1:
-        told_apart = _shared(outcomes, ask, room=budget - frame.costs[cut.counter])
+        told_apart = _shared(
+            outcomes, ask, room=budget - frame.costs[cut.counter], costs_of=frame.form.stored
+        )
         ordered = _said_once(told_apart)
         repeated = len(told_apart) - len(ordered)
     else:
         ordered = list(offered)
-    costs = [row["row_costs"][cut.ordinal] for row in ordered]
+    costs = [row[frame.form.stored][cut.ordinal] for row in ordered]
     below = sum(outcome.report.omitted.similarity for outcome in outcomes) + repeated
     more = sum(outcome.report.omitted.total for outcome in outcomes) + repeated - below
     selection = fit(costs, counter=cut.counter, budget=budget, limit=cut.limit, frame=frame, more=more)
-    block = render([row_text(row) for row in ordered], selection, counter=cut.counter, frame=frame, more=more)
+    rows = [row_text(row, frame.form) for row in ordered]
+    block = render(rows, selection, counter=cut.counter, frame=frame, more=more)
     ids = tuple(ordered[i]["id"] for i in selection.kept) if block.text else ()
     kept = selection if block.text else replace(selection, kept=(), used=0)
     if more and kept.ended == "end":
@@ -103,7 +105,9 @@ def _block(
     )
 
 
-def _shared(outcomes: Sequence[Outcome], ask: RecallAsk, room: int) -> list[dict[str, Any]]:
+def _shared(
+    outcomes: Sequence[Outcome], ask: RecallAsk, *, room: int, costs_of: StoredCosts
+) -> list[dict[str, Any]]:
     """Rows of several memories in one order: each one's share first, best of all first within what is left.
 
     What a memory does not use of its share goes to the rows of the others, best first.
@@ -112,7 +116,7 @@ def _shared(outcomes: Sequence[Outcome], ask: RecallAsk, room: int) -> list[dict
     first: list[dict[str, Any]] = []
     rest: list[dict[str, Any]] = []
     for outcome, share in zip(outcomes, ask.shares, strict=True):
-        costs = [row["row_costs"][ordinal] for row in outcome.rows]
+        costs = [row[costs_of][ordinal] for row in outcome.rows]
         inside = set(walk(costs, budget=max(int(room * share), 0)).kept)
         for i, row in enumerate(outcome.rows):
             (first if i in inside else rest).append(row)
@@ -129,9 +133,9 @@ def _best_first(row: Mapping[str, Any]) -> tuple[float, int]:
     return (-row["score"], -row["seq"])
 
 
-def row_text(row: Mapping[str, Any]) -> str:
+def row_text(row: Mapping[str, Any], form: RowForm) -> str:
     """The row whose cost was stored at write."""
-    return render_row(
+    return form.row(
         kind=row["kind"],
         id=row["id"],
         content=row["content"],

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Final, Literal
 
+from api_shim.block import StoredCosts
 from api_shim.database import Database
 from api_shim.filters import Filter
 from api_shim.question import Question, Questions
@@ -42,7 +43,8 @@ _COMPARED: Final = 12
 class SearchAsk:
     """A search once it is validated. ``floor`` is a raw cosine; ``exclude`` are ids not to send again.
 
-    ``spend`` is what the caller will spend of an answer whose cut has no budget.
+    ``spend`` is what the caller will spend of an answer whose cut has no budget. ``costs`` says what
+    entries cost: their content, or their rows in one form.
     """
 
     mode: Mode
@@ -50,7 +52,7 @@ class SearchAsk:
     text: str = ""
     floor: float = -1.0
     chosen: Filter = field(default_factory=Filter)
-    rows: bool = False
+    costs: StoredCosts = "costs"
     exclude: frozenset[str] = frozenset()
     spend: int | None = None
 
@@ -122,6 +124,7 @@ class Searcher:
             vector=vector,
             floor=ask.floor,
             ordinal=ask.cut.ordinal,
+            costs=ask.costs,
             chosen=ask.chosen,
             now=now,
             dimension=self.questions.dimension,
@@ -129,8 +132,7 @@ class Searcher:
         asked = Asked(text=question.text, mass=gathered.mass, speakers=asked_of)
         best = order(asked, gathered.candidates, self.recipe.weights)
         best = [one for one in best if not is_sent(one.candidate.id, ask.exclude)]
-        cost_of = gathered.row_costs if ask.rows else {one.seq: one.cost for one in gathered.candidates}
-        top = best[: _fitting([cost_of[one.candidate.seq] for one in best], ask)]
+        top = best[: _fitting([one.candidate.cost for one in best], ask)]
         positions = [one.candidate.seq for one in top]
         rows = await contents(
             self.database, scope, known, seqs=positions, compared=positions[:_COMPARED], now=now
@@ -138,7 +140,7 @@ class Searcher:
         settled = settle(
             asked, [_with_content(one, rows) for one in top if one.candidate.seq in rows], self.recipe
         )
-        costs = [cost_of[one.candidate.seq] for one in settled.ranked]
+        costs = [one.candidate.cost for one in settled.ranked]
         selection = walk(costs, budget=ask.cut.budget, limit=ask.cut.limit, fit=ask.cut.fit)
         kept = [
             rows[one.candidate.seq] | {"score": one.score, "similarity": one.candidate.cosine}

@@ -97,7 +97,7 @@ async def recall(request: Request, caller: Caller, parts: Parts) -> Response:
     options(request).close()
     raw = await read_bytes(request, parts.settings.max_body_bytes, JSON)
     refs, ask, sent = await apart(raw, lambda: _recall_ask(parse_json(raw), parts))
-    await parts.reader.counting.require(ask.search.cut.counter)
+    await parts.reader.counting.require(ask.search.cut.counter, json=ask.format == "json")
     scopes = [_asked_scope(caller, ref) for ref in refs]
     recalled = await parts.recaller.recall(scopes, ask, sent)
     if MARKDOWN in request.headers.get("accept", ""):

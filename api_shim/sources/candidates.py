@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from api_shim.block import StoredCosts
 from api_shim.database import Database, Rows
 from api_shim.filters import Filter
 from api_shim.ranking.candidate import Candidate
 from api_shim.sources.ranked import Shape, falls_short, graph_pieces, graph_settings, narrowed, query
+from foreword.errors import Unavailable
 from foreword.instant import from_datetime, to_datetime
 from foreword.scope import Scope
 
@@ -27,7 +29,7 @@ _JOIN_WORDS: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gathered:
-    """Candidates, the IDF mass of the question's words, and each one's cost as a prompt row.
+    """Candidates and the IDF mass of the question's words.
 
     ``live`` rows pass the filter, the candidates among them.
     """
@@ -35,7 +37,6 @@ class Gathered:
     candidates: list[Candidate]
     mass: float
     live: int
-    row_costs: dict[int, int]
 
 
 async def gather(
@@ -48,11 +49,15 @@ async def gather(
     vector: str | None,
     floor: float,
     ordinal: int,
+    costs: StoredCosts,
     chosen: Filter,
     now: int,
     dimension: int,
 ) -> Gathered:
-    """One statement; ``floor`` decides who enters by likeness, and nobody else's similarity is hidden."""
+    """One statement; ``floor`` decides who enters by likeness, and nobody else's similarity is hidden.
+
+    A candidate's cost is the one stored in ``costs``. Unavailable where one of them has none yet.
+    """
     is_small = known.documents <= SMALL
     most = SMALL if is_small else A_LEG
     params = {
@@ -68,7 +73,10 @@ async def gather(
         "around": SMALL if is_small else AROUND,
         "now": to_datetime(now),
     } | dict(chosen.params)
-    pieces = narrowed(chosen) | {"join_words": "" if chosen.is_open else _JOIN_WORDS}
+    pieces = narrowed(chosen) | {
+        "join_words": "" if chosen.is_open else _JOIN_WORDS,
+        "costs": costs,
+    }
     in_graph = known.in_graph and vector is not None
     if in_graph:
         composed = query(
@@ -80,11 +88,12 @@ async def gather(
         composed = query("scope", "candidates", in_graph="", **pieces, **_exact_pieces(known))
         rows = await database.search(scope.tenant, composed, params)
     found = [row for row in rows if row["seq"] is not None]
+    if any(row["cost"] is None for row in found):
+        raise Unavailable("Some entries are not counted yet: foreword recount counts them.")
     return Gathered(
         candidates=[_candidate(row) for row in found],
         mass=float(rows[0]["mass"] or 0),
         live=max(rows[0]["universe"], len(found)),
-        row_costs={row["seq"]: row["row_cost"] for row in found},
     )
 
 

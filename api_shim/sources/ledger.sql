@@ -97,7 +97,7 @@ SELECT secret_id FROM secrets WHERE tenant_id = current_tenant() ORDER BY secret
 SELECT tenant_name, hash, scopes, ref_glob FROM find_key(%(tenant)s, %(key_id)s)
 
 -- name: counters
-SELECT name FROM counters WHERE complete
+SELECT name, json_complete FROM counters WHERE complete
 
 -- name: backlog
 SELECT 'inbox' AS queue, waiting, failed, oldest_seconds FROM inbox_backlog()

@@ -187,7 +187,7 @@ LEFT JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
     FROM wanted
     CROSS JOIN LATERAL (
         SELECT e.seq, e.id, e.speaker, e.conversation, e.turn, e.observed_at,
-               e.costs[%(ordinal)s + 1] AS cost, e.row_costs[%(ordinal)s + 1] AS row_cost
+               e.{costs}[%(ordinal)s + 1] AS cost
         FROM entries e
         WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = wanted.seq
           AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}

@@ -58,7 +58,7 @@ def search(
 @click.option("--token-counter", metavar="NAME", help="o200k_base, cl100k_base, chars or host-defined.")
 @click.option("--top-k", type=int, metavar="N", help="At most this many entries; default: 10.")
 @click.option("--min-similarity", type=float, metavar="X", help="From -1 to 1; default: 0.3.")
-@click.option("--format", metavar="NAME", help="markdown-prompt or xml; default: markdown-prompt.")
+@click.option("--format", metavar="NAME", help="markdown-prompt, xml or json; default: markdown-prompt.")
 @click.option("--exclude", multiple=True, metavar="ID", help="Not this entry; may be given again.")
 @click.option("--session", metavar="TOKEN", help="Nothing that the recall with this token has sent.")
 @options.url

@@ -83,7 +83,7 @@ class SearchOptions(TypedDict, total=False):
 class RecallOptions(TypedDict, total=False):
     """How to recall. ``token_budget`` (1,024) includes the block's frame.
 
-    ``format`` is markdown-prompt or xml. ``exclude`` are ids not to send; ``session`` is that of the
+    ``format`` is markdown-prompt, xml or json. ``exclude`` are ids not to send; ``session`` is that of the
     conversation's last recall. ``shares`` gives memories fractions of the budget, where several are asked.
     """
 

@@ -33,6 +33,7 @@ def contents(place: Place) -> Iterator[Finding]:
                 )
                 return
             yield from _inbox(*_row(conn.execute(ask["inbox"].encode())))
+            yield from _costs(*_row(conn.execute(ask["uncounted"].encode())))
             budget = {"budget": USUAL_BUDGET, "near_bytes": DEFAULT_LIMITS.content_bytes * 9 // 10}
             sizes = _row(conn.execute(ask["sizes"].encode(), budget))
             yield from _sizes(*sizes, *_row(conn.execute(ask["hopeless"].encode(), budget)))
@@ -58,6 +59,17 @@ def _inbox(waiting: int, failed: int, oldest_s: float) -> Iterator[Finding]:
             state="warning",
             message=f"{failed:,} Drafts failed; their receipts say why.",
             mend="foreword retry",
+        )
+
+
+def _costs(uncounted: list[str] | None, json: bool) -> Iterator[Finding]:
+    lacking = [*(uncounted or ()), *([] if json else ["recalls as json"])]
+    if lacking:
+        yield Finding(
+            check="entries",
+            state="warning",
+            message=f"Entries lack costs, so reads refuse: {', '.join(lacking)}.",
+            mend="foreword recount",
         )
 
 

@@ -11,6 +11,10 @@ SELECT count(*) FILTER (WHERE failed_at IS NULL),
        coalesce(extract(epoch FROM now() - min(arrived_at) FILTER (WHERE failed_at IS NULL)), 0)::float8
 FROM inbox;
 
+-- name: uncounted
+SELECT array_agg(name ORDER BY ordinal) FILTER (WHERE NOT complete), bool_and(json_complete)
+FROM counters;
+
 -- name: sizes
 SELECT count(*),
        count(*) FILTER (WHERE costs[1] > %(budget)s),

@@ -104,6 +104,8 @@ def test_search_and_recall(run: Run, ref: str) -> None:
     assert block.stdout == told["text"]
     assert "The deploy window is 14:00 UTC." in block.stdout
     assert f"{told['budget']['used']} o200k_base of 1024" in block.stderr
+    rows = json.loads(run("recall", "-r", ref, "deploy window", "--format", "json").stdout)
+    assert "The deploy window is 14:00 UTC." in [row.get("text") for row in rows]
     again = run(*asked, "-r", f"{ref}/other", "--session", told["session"])
     assert again.stdout == ""
     assert run("recall", "-r", ref, "x", "--format", "html").returncode == 2

@@ -1,6 +1,7 @@
 """The two Python clients against the running product."""
 
 import asyncio
+import json
 import time
 import uuid
 from collections.abc import Iterator
@@ -268,5 +269,8 @@ def test_a_recall_is_a_block_that_costs_what_it_says(client: Client, ref: str) -
     )
     assert block.entries[0] not in kept.entries
     assert kept.text.startswith("<memory")
+    told = client.recall(ref, "When is the deploy window?", token_budget=200, format="json")
+    assert "The deploy window is 14:00 UTC." in [row.get("text") for row in json.loads(told.text)]
+    assert told.entries == block.entries
     same = client.recall(ref, "When is the deploy window?", token_budget=200)
     assert (same.text, same.etag) == (block.text, block.etag)

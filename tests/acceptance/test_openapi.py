@@ -190,7 +190,7 @@ def test_real_answers_are_described(document: dict[str, Any], tenant: Tenant, do
             etag = told("POST", search, 200, json=asking | options | {"mode": mode}).headers["ETag"]
             known = {"If-None-Match": etag}
             told("POST", search, 304, json=asking | options | {"mode": mode}, headers=known)
-    for options in ({}, {"format": "xml"}, {"tokenBudget": 1}, {"query": "x" * 10_000}):
+    for options in ({}, {"format": "xml"}, {"format": "json"}, {"tokenBudget": 1}, {"query": "x" * 10_000}):
         etag = told("POST", recall, 200, json=asking | options).headers["ETag"]
         told("POST", recall, 304, json=asking | options, headers={"If-None-Match": etag})
     told("POST", recall, 200, json=asking | {"memoryRef": ["a", "b"], "shares": {"a": 0.5}})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,8 @@ from api_shim.counting import Counting
 from api_shim.sources import recent
 from foreword import counters, instant
 from foreword.counters import CounterSpec
+from foreword.doctor.contents import contents
+from foreword.doctor.finding import Place
 from foreword.draft import Draft
 from foreword.errors import Unavailable
 from foreword.json_row import render_json_row
@@ -157,11 +160,18 @@ def test_a_recount_does_not_overtake_a_sweep(
 
 
 def test_entries_from_before_json_rows_get_their_costs(
-    rig: Rig, warm: tuple[Scope, Parts], owner: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+    rig: Rig,
+    warm: tuple[Scope, Parts],
+    owner: psycopg.Connection[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    """A recount gives older entries the cost of their JSON row, and goes on where it was stopped."""
+    """A recount gives older entries the cost of their JSON row; until all have it JSON is refused."""
     scope, parts = warm
     monkeypatch.setattr(recount, "_BATCH", 8)
+    monkeypatch.setattr(counting, "FRESH_SECONDS", 0.0)
+    gate = Counting(rig.database)
+    place = Place(data_dir=tmp_path, here=None, environment={"FOREWORD_DATABASE_URL": rig.services.owner_url})
     kept = "SELECT array_agg(json_costs ORDER BY seq) FROM entries WHERE tenant_id = %s"
     counted = owner.execute(kept, [scope.tenant]).fetchone()
     owner.execute("UPDATE entries SET json_costs = '{}'")
@@ -171,11 +181,16 @@ def test_entries_from_before_json_rows_get_their_costs(
     assert next(cut_short) == 8
     cut_short.close()
     assert recount.outstanding(parts) == 22
+    rig.run(gate.require("chars"))
+    with pytest.raises(Unavailable, match="foreword recount"):
+        rig.run(gate.require("chars", json=True))
+    assert [one.mend for one in contents(place) if one.state == "warning"] == ["foreword recount"]
     assert sum(recount.recount(parts)) == 22
     assert recount.outstanding(parts) == 0
     recount.complete(rig.services.owner_url)
+    rig.run(gate.require("chars", json=True))
+    assert [one for one in contents(place) if one.state != "ok"] == []
     assert owner.execute(kept, [scope.tenant]).fetchone() == counted
-    assert owner.execute("SELECT bool_and(json_complete) FROM counters").fetchone() == (True,)
 
 
 def test_a_sweep_counts_json_rows_again(rig: Rig, owner: psycopg.Connection[Any]) -> None:
