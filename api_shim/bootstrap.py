@@ -20,7 +20,6 @@ from api_shim.parts import Parts
 from api_shim.question import Questions
 from api_shim.read import Reader
 from api_shim.recall import Recaller
-from api_shim.registry import Registry
 from api_shim.remove import Remover
 from api_shim.search import Searcher
 from api_shim.settings import ShimSettings
@@ -68,7 +67,6 @@ def build(settings: ShimSettings) -> Parts:
             metrics=metrics,
             announce=bell.drafts,
         ),
-        registry=Registry(database, sealer),
         remover=Remover(database=database, hot_view=hot_view, reader=reader, rebuild=bell.cold),
         sealer=sealer,
         bell=bell,

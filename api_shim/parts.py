@@ -12,7 +12,6 @@ from api_shim.metrics import Metrics
 from api_shim.question import Questions
 from api_shim.read import Reader
 from api_shim.recall import Recaller
-from api_shim.registry import Registry
 from api_shim.remove import Remover
 from api_shim.search import Searcher
 from api_shim.settings import ShimSettings
@@ -35,7 +34,6 @@ class Parts:
     searcher: Searcher
     recaller: Recaller
     acceptor: Acceptor
-    registry: Registry
     remover: Remover
     sealer: Sealer
     bell: Bell

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 from worker.parts import Parts
 from worker.steps.prepare import Prepared, prepare
+from worker.steps.redactors import RunRedactors
 from worker.stores.hot_view import Opening
 from worker.stores.ledger import Failure, Filing, View
 from worker.stores.rebuild import rebuild
+from worker.stores.runs import resolved, tell
 
 log = logging.getLogger(__name__)
 
@@ -53,9 +55,11 @@ def _file_batch(tenant: int, parts: Parts) -> _Filed | None:
         if not claimed:
             return None
         redactor = parts.redactors.get(tenant, version, pii, filing.secrets)
-        prepared = prepare(claimed, parts.opener, redactor)
+        redactors = RunRedactors(redactor, parts.opener, lambda run: resolved(filing, run))
+        prepared = prepare(claimed, parts.opener, redactors.of)
         filing.lock([row.scope_id for row in prepared.claimed])
         failures = [*prepared.failures, *_file(filing, prepared)]
+        _attribute(filing, prepared, failures)
         if failures:
             filing.fail(failures)
             log.warning("%d drafts of tenant %d cannot be filed", len(failures), tenant)
@@ -74,3 +78,12 @@ def _file(filing: Filing, prepared: Prepared) -> list[Failure]:
         for row, entry in zip(rows, entries, strict=True)
         if (refusal := filing.file([entry], [row.scope_id])) is not None
     ]
+
+
+def _attribute(filing: Filing, prepared: Prepared, failures: list[Failure]) -> None:
+    """Tells runs what they wrote and is filed now (RFC 0057); most batches name no run."""
+    if prepared.written:
+        failed = {failure.claimed.seq for failure in failures}
+        filed = [one for one in prepared.written if one.claimed.seq not in failed]
+        if filed:
+            tell(filing, filed)

@@ -41,9 +41,3 @@ WITH gone AS (
     WHERE tenant_id = current_tenant() AND EXISTS (SELECT FROM gone)
 )
 SELECT count(*) AS n FROM gone
-
--- name: register_run_secrets
-SELECT register_run_secrets(%(run)s, %(ids)s::text[], %(sealed)s::bytea[]) AS registered
-
--- name: forget_run_secrets
-SELECT forget_run_secrets(%(run)s) AS gone

@@ -11,9 +11,10 @@ from foreword.json_row import render_json_row
 from foreword.render import render_row
 from foreword.seal import Opener
 from worker.steps.count import count
-from worker.steps.redact import redact
+from worker.steps.redact import Clean, redact
 from worker.steps.redaction import Redactor
 from worker.stores.ledger import Claimed, Failure
+from worker.stores.runs import Written
 
 Form = Callable[..., str]
 """``render_row`` or ``render_json_row``: how an entry stands in a prompt. Each has costs of its own."""
@@ -21,51 +22,68 @@ Form = Callable[..., str]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Entries to file with the inbox rows they come from, and the rows that cannot be filed."""
+    """Entries to file with the inbox rows they come from, what their runs are told of them once they are
+    filed, and the rows that cannot be filed."""
 
     claimed: list[Claimed]
     entries: list[Entry]
+    written: list[Written]
     failures: list[Failure]
 
 
-def prepare(rows: Sequence[Claimed], opener: Opener, redactor: Redactor) -> Prepared:
-    """A Draft that cannot be opened or read fails alone; the rest goes on."""
-    kept: list[tuple[Claimed, Draft]] = []
+def prepare(
+    rows: Sequence[Claimed], opener: Opener, redactor_of: Callable[[str | None], Redactor]
+) -> Prepared:
+    """A Draft that cannot be opened or read fails alone; the rest goes on.
+
+    ``redactor_of`` gives the redactor of a run, or of none.
+    """
+    kept: list[tuple[Claimed, Clean]] = []
     failures: list[Failure] = []
     for row in rows:
         try:
-            kept.append((row, redact(Draft.from_bytes(opener.open(row.sealed)), redactor)))
+            draft = Draft.from_bytes(opener.open(row.sealed))
+            kept.append((row, redact(draft, redactor_of(draft.run))))
         except SealError as error:
             failures.append(Failure(claimed=row, reason=error.message))
         except (ValueError, TypeError, KeyError):
             failures.append(Failure(claimed=row, reason="The Draft is not one this version can read."))
+    written = [_written(row, clean) for row, clean in kept if clean.draft.run is not None]
     try:
-        return Prepared([row for row, _ in kept], _counted(kept), failures)
+        return Prepared([row for row, _ in kept], _counted(kept), written, failures)
     except CounterUnavailable:
-        return _counted_apart(kept, failures)
+        return _counted_apart(kept, written, failures)
 
 
-def _counted_apart(kept: Sequence[tuple[Claimed, Draft]], failures: list[Failure]) -> Prepared:
+def _counted_apart(
+    kept: Sequence[tuple[Claimed, Clean]], written: list[Written], failures: list[Failure]
+) -> Prepared:
     """One by one, since a text that cannot be counted fails alone too."""
     rows: list[Claimed] = []
     entries: list[Entry] = []
-    for row, draft in kept:
+    for row, clean in kept:
         try:
-            entries += _counted([(row, draft)])
+            entries += _counted([(row, clean)])
             rows.append(row)
         except CounterUnavailable as error:
             failures.append(Failure(claimed=row, reason=error.message))
-    return Prepared(rows, entries, failures)
+    return Prepared(rows, entries, written, failures)
 
 
-def _counted(kept: Sequence[tuple[Claimed, Draft]]) -> list[Entry]:
-    costs = count([draft.content for _, draft in kept])
-    row_costs = count([rendered(row.id, draft, row.accepted_at) for row, draft in kept])
-    json_costs = count([rendered(row.id, draft, row.accepted_at, render_json_row) for row, draft in kept])
+def _counted(kept: Sequence[tuple[Claimed, Clean]]) -> list[Entry]:
+    drafts = [(row, clean.draft) for row, clean in kept]
+    costs = count([draft.content for _, draft in drafts])
+    row_costs = count([rendered(row.id, draft, row.accepted_at) for row, draft in drafts])
+    json_costs = count([rendered(row.id, draft, row.accepted_at, render_json_row) for row, draft in drafts])
     return [
-        _entry(row, draft, *counted)
-        for (row, draft), *counted in zip(kept, costs, row_costs, json_costs, strict=True)
+        _entry(row, clean, *counted)
+        for (row, clean), *counted in zip(kept, costs, row_costs, json_costs, strict=True)
     ]
+
+
+def _written(row: Claimed, clean: Clean) -> Written:
+    draft = clean.draft
+    return Written(claimed=row, run=draft.run or "", node=draft.node, tags=draft.tags)
 
 
 def rendered(entry_id: str, draft: Draft, created_at: int, form: Form = render_row) -> str:
@@ -91,11 +109,12 @@ def rendered_row(
 
 def _entry(
     row: Claimed,
-    draft: Draft,
+    clean: Clean,
     costs: tuple[int, ...],
     row_costs: tuple[int, ...],
     json_costs: tuple[int, ...],
 ) -> Entry:
+    draft = clean.draft
     return Entry(
         scope=row.scope,
         seq=row.seq,

@@ -1,6 +1,6 @@
 """One redactor a tenant, made anew when its registered secrets or its choice of personal data change."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from foreword.seal import Opener
 from worker.steps.redaction import Redactor
@@ -27,3 +27,28 @@ class Redactors:
             self._known.pop(next(iter(self._known)))
         self._known[tenant] = (version, tuple(pii), redactor)
         return redactor
+
+
+class RunRedactors:
+    """The redactors of one filing: the tenant's, and for each run that a Draft names one that also knows what
+    the run resolved.
+
+    ``resolved`` reads that, sealed, with its secret ids; for a run that the tenant does not have, nothing.
+    """
+
+    def __init__(
+        self, tenants: Redactor, opener: Opener, resolved: Callable[[str], Sequence[tuple[str, bytes]]]
+    ) -> None:
+        self._tenants = tenants
+        self._opener = opener
+        self._resolved = resolved
+        self._known: dict[str, Redactor] = {}
+
+    def of(self, run: str | None) -> Redactor:
+        """The redactor of a run, or of none; SealError when what it resolved cannot be opened."""
+        if run is None:
+            return self._tenants
+        if run not in self._known:
+            values = [(name, self._opener.open(sealed).decode()) for name, sealed in self._resolved(run)]
+            self._known[run] = self._tenants.knowing(values)
+        return self._known[run]

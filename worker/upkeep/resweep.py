@@ -1,7 +1,6 @@
 """After a secret is registered: what is already filed passes the gate again, and is counted again."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from foreword import instant
@@ -11,7 +10,7 @@ from foreword.scope import Scope
 from worker.parts import Parts
 from worker.steps.count import count
 from worker.steps.prepare import rendered
-from worker.steps.redact import redact
+from worker.steps.redact import Clean, redact
 from worker.stores.ledger import Filing
 
 _BATCH = 200
@@ -30,10 +29,7 @@ def resweep_step(tenant: int, resume: dict[str, Any], parts: Parts) -> tuple[flo
             limit=_BATCH,
         ).fetchall()
         changed = [
-            (row, clean)
-            for row in rows
-            if (clean := redact(draft := _draft(row), redactor)) != replace(draft, speaker=clean.speaker)
-            or clean.speaker != row["speaker"]
+            (row, clean) for row in rows if (clean := redact(draft := _draft(row), redactor)).draft != draft
         ]
         scopes = list(dict.fromkeys(Scope(tenant, row["memory_ref"]) for row, _ in changed))
         if changed:
@@ -64,10 +60,11 @@ def _draft(row: dict[str, Any]) -> Draft:
     )
 
 
-def _rewrite(filing: Filing, changed: list[tuple[dict[str, Any], Draft]]) -> None:
-    costs = count([draft.content for _, draft in changed])
-    row_costs = count([rendered(row["id"], draft, 0) for row, draft in changed])
-    json_costs = count([rendered(row["id"], draft, 0, render_json_row) for row, draft in changed])
+def _rewrite(filing: Filing, changed: list[tuple[dict[str, Any], Clean]]) -> None:
+    drafts = [(row, clean.draft) for row, clean in changed]
+    costs = count([draft.content for _, draft in drafts])
+    row_costs = count([rendered(row["id"], draft, 0) for row, draft in drafts])
+    json_costs = count([rendered(row["id"], draft, 0, render_json_row) for row, draft in drafts])
     filing.lock([row["scope_id"] for row, _ in changed])
     entries = [
         {
@@ -83,6 +80,6 @@ def _rewrite(filing: Filing, changed: list[tuple[dict[str, Any], Draft]]) -> Non
             "row_costs": list(row_cost),
             "json_costs": list(json_cost),
         }
-        for (row, draft), cost, row_cost, json_cost in zip(changed, costs, row_costs, json_costs, strict=True)
+        for (row, draft), cost, row_cost, json_cost in zip(drafts, costs, row_costs, json_costs, strict=True)
     ]
     filing.run("rewrite", of="upkeep", entries=json.dumps(entries))

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from worker.steps.redaction.span import Hit
 
 _MARKER = re.compile(r"\[REDACTED:([^\[\]\s]{1,64})\]")
-_ANGLED = re.compile(r"<REDACTED:([A-Za-z0-9._-]{1,64})>", re.IGNORECASE)
+_ANGLED = re.compile(r"<REDACTED:([^<>\[\]\n]{1,256})>", re.IGNORECASE)
+_WORD = r"(?:[a-z]{1,24}|[A-Z]{1,24}|[A-Z][a-z]{1,23})\d{0,4}|\d{1,4}"
+_LABEL = re.compile(rf"(?=.{{1,64}}$)(?:{_WORD})(?:[._-](?:{_WORD}))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,7 @@ class Marker:
     name: str
     start: int
     end: int
+    foreign: bool = False
 
     def holds(self, hit: Hit) -> bool:
         """Whether the hit lies within the id."""
@@ -32,8 +35,13 @@ def markers(text: str) -> Iterator[Marker]:
             yield Marker(match[1], *match.span())
 
 
+def is_label(name: str) -> bool:
+    """Whether a name is made of words and short numbers, joined: what people call a secret, not a secret."""
+    return _LABEL.fullmatch(name) is not None
+
+
 def foreign_markers(text: str) -> Iterator[Marker]:
     """Markers in angle brackets, in order."""
     if "<" in text:
         for match in _ANGLED.finditer(text):
-            yield Marker(match[1], *match.span())
+            yield Marker(match[1], *match.span(), foreign=True)

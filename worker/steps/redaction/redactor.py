@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from worker.steps.redaction.escapes import View
 from worker.steps.redaction.lexicon import PASSWORD
-from worker.steps.redaction.marker import foreign_markers, markers
+from worker.steps.redaction.marker import foreign_markers, is_label, markers
 from worker.steps.redaction.pii import KINDS, personal
 from worker.steps.redaction.registered import Registered
 from worker.steps.redaction.shadow import Shadow
@@ -43,8 +43,20 @@ class Redactor:
         unknown = set(pii) - KINDS
         if unknown:
             raise ValueError(f"unknown kinds of personal data: {', '.join(sorted(unknown))}")
-        self._registered = Registered(registered or {})
+        self._values = tuple((registered or {}).items())
+        self._registered = Registered(self._values)
         self._pii = frozenset(pii)
+
+    def knowing(self, resolved: Iterable[tuple[str, str]]) -> Redactor:
+        """The same with more values, each with its id. An id may come with several; what is known already
+        goes by the new id."""
+        more = tuple(resolved)
+        if not more:
+            return self
+        made = Redactor(None, self._pii)
+        made._values = (*more, *self._values)
+        made._registered = Registered(made._values)
+        return made
 
     def redact(self, text: str) -> Redacted:
         """The text with every secret as `[REDACTED:<id or kind>]`; doing it again changes nothing."""
@@ -87,11 +99,11 @@ class Redactor:
         if not found:
             return []
         guarded: list[tuple[int, int]] = []
-        for marker in markers(text):
+        for marker in (*markers(text), *foreign_markers(text)):
             inside = [hit for hit in found if marker.holds(hit)]
             if inside and not self._is_known(marker.name):
                 found.append(Hit(inside[0].kind, marker.start, marker.end))
-            else:
+            elif not marker.foreign:
                 guarded.append((marker.start, marker.end))
         return outside(merged(found), guarded)
 
@@ -103,7 +115,8 @@ class Redactor:
                 guarded.append((marker.start, marker.end))
             else:
                 found.append(Hit("redacted", marker.start, marker.end))
-        found += (Hit(m.name, m.start, m.end) for m in foreign_markers(text) if self._is_fit(m.name))
+        for marker in foreign_markers(text):
+            found.append(Hit(self._label(marker.name), marker.start, marker.end))
         shadow = Shadow(text, guarded)
         found += shapes().find(text, shadow)
         if self._pii:
@@ -112,9 +125,16 @@ class Redactor:
 
     def _is_fit(self, name: str) -> bool:
         """Whether what a marker carries may be shown: an id we know, or nothing shaped like a secret."""
-        if len(name) < _FIT_LENGTH or self._is_known(name) or not any(c.isdigit() for c in name):
+        if len(name) < _FIT_LENGTH or self._is_known(name):
+            return True
+        if not any(c.isdigit() for c in name) and "canary" not in name.lower():
             return True
         return next(shapes().find(name, Shadow(name)), None) is None
+
+    def _label(self, name: str) -> str:
+        """What a foreign marker is called as one of ours: its label, where that can hold no secret."""
+        is_plain = is_label(name) and next(shapes().find(name, Shadow(name)), None) is None
+        return name if is_plain or self._is_known(name) else "redacted"
 
     def _is_known(self, name: str) -> bool:
         return name in self._registered.ids or name in shapes().kinds or name in KINDS

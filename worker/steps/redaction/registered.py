@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,15 +28,17 @@ class _Form:
 
 
 class Registered:
-    """Values of at least 8 characters by id. Found as they stand, in base 64 (any alignment, both alphabets,
-    padded or not), in hexadecimal, and under one or two layers of URL or JSON escapes."""
+    """Values of at least 8 characters, each with its id; one with two ids goes by the first. Found as they
+    stand, in base 64 (any alignment, both alphabets, padded or not), in hexadecimal, and under one or two
+    layers of URL or JSON escapes."""
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
-        self.ids = frozenset(secrets)
-        kept = {name: value for name, value in secrets.items() if len(value) >= MIN_LENGTH}
-        self._plus = any(" " in value for value in kept.values())
+    def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
+        named = tuple(secrets)
+        self.ids = frozenset(name for name, _ in named)
+        kept = [(name, value) for name, value in named if len(value) >= MIN_LENGTH]
+        self._plus = any(" " in value for _, value in kept)
         self._automaton: Any = ahocorasick.Automaton()
-        for name, value in kept.items():
+        for name, value in kept:
             for spelling, form in _spellings(name, value):
                 if spelling not in self._automaton:
                     self._automaton.add_word(spelling, form)

@@ -86,7 +86,7 @@ def test_base64_is_found_at_every_alignment(
     encode = base64.urlsafe_b64encode if url_safe else base64.b64encode
     coded = encode(before + value.encode() + after).decode()
     text = coded if padded else coded.rstrip("=")
-    hits = Registered({"k": value}).find(text)
+    hits = Registered([("k", value)]).find(text)
     assert hits
     lead, rest = text[: hits[0].start], text[hits[-1].end :]
     assert len(lead) <= (len(before) * 8 + 5) // 6
