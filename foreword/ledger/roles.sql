@@ -49,5 +49,6 @@ GRANT INSERT, UPDATE ON runs TO foreword_shim;
 GRANT INSERT ON run_events TO foreword_shim;
 GRANT INSERT, DELETE ON run_secrets TO foreword_shim;
 GRANT SELECT, DELETE ON runs, run_secrets TO foreword_worker;
-GRANT UPDATE (lease_until) ON runs TO foreword_worker;  -- what a lock needs
+GRANT UPDATE (variables, error) ON runs TO foreword_worker;  -- hiding what was registered later; a lock
 GRANT SELECT, INSERT ON run_events TO foreword_worker;
+GRANT UPDATE (payload) ON run_events TO foreword_worker;  -- hiding what was registered later

@@ -1,10 +1,11 @@
-"""Purges what nobody can see any more: expired entries, old tombstones, old events."""
+"""Purges what nobody can see any more: expired entries, old tombstones, old events, old runs."""
 
 import logging
 
 from foreword.instant import to_datetime
 from foreword.scope import Scope
 from worker.parts import Parts
+from worker.upkeep.runs import expire_runs
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ def expire(parts: Parts) -> int:
 
 def _expire_tenant(tenant: int, parts: Parts) -> int:
     now = parts.clock()
+    expire_runs(tenant, parts)
     with parts.ledger.transaction(tenant) as filing:
         filing.run("purge_receipts", of="upkeep", before=to_datetime(now - parts.receipt_days * _DAY_MS))
         filing.run("purge_events", of="upkeep", before=to_datetime(now - parts.event_days * _DAY_MS))

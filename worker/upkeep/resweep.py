@@ -12,12 +12,17 @@ from worker.steps.count import count
 from worker.steps.prepare import rendered
 from worker.steps.redact import Clean, redact
 from worker.stores.ledger import Filing
+from worker.upkeep.runs import hide_in_runs
 
 _BATCH = 200
 
 
 def resweep_step(tenant: int, resume: dict[str, Any], parts: Parts) -> tuple[float, dict[str, Any] | None]:
-    """One batch of a tenant's entries: progress (0..1) and where the next batch starts, None at the end."""
+    """One batch of a tenant's entries, and after them of its runs: progress (0..1) and where the next batch
+    starts, None at the end."""
+    if "run" in resume:
+        last = hide_in_runs(tenant, resume["run"], parts)
+        return 1.0, None if last is None else {"run": last}
     with parts.ledger.transaction(tenant) as filing:
         version, pii = filing.policy()
         redactor = parts.redactors.get(tenant, version, pii, filing.secrets)
@@ -39,7 +44,7 @@ def resweep_step(tenant: int, resume: dict[str, Any], parts: Parts) -> tuple[flo
     if scopes:
         parts.hot_view.void(scopes)
     if len(rows) < _BATCH:
-        return 1.0, None
+        return 1.0, {"run": ""}
     done = resume.get("done", 0) + len(rows)
     total = max(done, 1 if size is None else size["n"])
     return done / total, {"scopeId": rows[-1]["scope_id"], "id": rows[-1]["id"], "done": done}

@@ -126,3 +126,35 @@ WITH given AS MATERIALIZED (
 UPDATE scopes SET version = version + 1
 WHERE tenant_id = current_tenant() AND scope_id IN (SELECT scope_id FROM written)
 
+
+-- name: forget_run_secrets
+SELECT forget_run_secrets(run_id)
+FROM (SELECT DISTINCT s.run_id
+      FROM run_secrets s JOIN runs r USING (tenant_id, run_id)
+      WHERE s.tenant_id = current_tenant()
+        AND (r.finished_at IS NOT NULL OR r.lease_until <= clock_timestamp())
+      ORDER BY s.run_id) ended
+
+-- name: purge_runs
+DELETE FROM runs r
+WHERE r.tenant_id = current_tenant() AND coalesce(r.finished_at, r.lease_until) < %(before)s
+  AND NOT EXISTS (SELECT FROM inbox i WHERE i.tenant_id = r.tenant_id AND i.run_id = r.run_id)
+
+-- name: next_runs
+SELECT run_id, jsonb_build_array(variables, error) AS told FROM runs
+WHERE tenant_id = current_tenant() AND run_id > %(after)s ORDER BY run_id LIMIT %(limit)s
+FOR NO KEY UPDATE
+
+-- name: told
+SELECT run_id, seq, payload AS told FROM run_events
+WHERE tenant_id = current_tenant() AND run_id = ANY (%(runs)s)
+
+-- name: hide_in_runs
+UPDATE runs r SET variables = g.hidden -> 0, error = nullif(g.hidden -> 1, 'null')
+FROM json_to_recordset(%(rows)s) AS g (run_id text, hidden jsonb)
+WHERE r.tenant_id = current_tenant() AND r.run_id = g.run_id
+
+-- name: hide_in_run_events
+UPDATE run_events e SET payload = g.hidden
+FROM json_to_recordset(%(rows)s) AS g (run_id text, seq bigint, hidden jsonb)
+WHERE e.tenant_id = current_tenant() AND e.run_id = g.run_id AND e.seq = g.seq

@@ -71,6 +71,22 @@ class Redactor:
                 break
         return Redacted(view.text, tuple(sorted(hits, key=lambda hit: hit.start)))
 
+    def hide(self, value: Json, depth: int = MAX_DEPTH) -> Json:
+        """The same JSON without registered values, and nothing else changed: for what was made of text that
+        passed before. What lies deeper than 64 levels becomes a marker whole."""
+        if isinstance(value, str):
+            return View.of(value).replaced(self._registered_in(value)).text
+        if not isinstance(value, (list, dict)):
+            return value
+        if depth == 0:
+            return "[REDACTED:too-deep]"
+        if isinstance(value, list):
+            return [self.hide(item, depth - 1) for item in value]
+        kept: dict[str, Json] = {}
+        for name, item in value.items():
+            kept[_unused(str(self.hide(name)), kept)] = self.hide(item, depth - 1)
+        return kept
+
     def redact_value(self, value: Json) -> Json:
         """The same JSON with every string redacted, keys included; a string under a telling key (`password`,
         `apiKey`) counts as assigned to it. What lies deeper than 64 levels becomes a marker whole."""

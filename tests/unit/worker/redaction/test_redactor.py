@@ -137,6 +137,9 @@ def test_a_secret_in_a_marker_is_no_marker() -> None:
         ("note sk-canary-rfc0062-do-not-leak-qrs456 end", "sk-canary-rfc0062-do-not-leak-qrs456"),
         ("note [BYOK:hk_live_canary_42] end", "[BYOK:hk_live_canary_42]"),
         ("note <REDACTED:db-prod-creds> end", "<REDACTED:db-prod-creds>"),
+        ("note sk-canary-all-letters end", "sk-canary-all-letters"),
+        ("note SK_CANARY_LOUD end", "SK_CANARY_LOUD"),
+        ("note <redacted:a label> end", "<redacted:a label>"),
     ],
 )
 def test_openwop_canaries_vanish(text: str, gone: str) -> None:
