@@ -21,8 +21,7 @@ def resweep_step(tenant: int, resume: dict[str, Any], parts: Parts) -> tuple[flo
     """One batch of a tenant's entries, and after them of its runs: progress (0..1) and where the next batch
     starts, None at the end."""
     if "run" in resume:
-        last = hide_in_runs(tenant, resume["run"], parts)
-        return 1.0, None if last is None else {"run": last}
+        return _runs_step(tenant, resume["run"], parts)
     with parts.ledger.transaction(tenant) as filing:
         version, pii = filing.policy()
         redactor = parts.redactors.get(tenant, version, pii, filing.secrets)
@@ -44,10 +43,15 @@ def resweep_step(tenant: int, resume: dict[str, Any], parts: Parts) -> tuple[flo
     if scopes:
         parts.hot_view.void(scopes)
     if len(rows) < _BATCH:
-        return 1.0, {"run": ""}
+        return _runs_step(tenant, "", parts)
     done = resume.get("done", 0) + len(rows)
     total = max(done, 1 if size is None else size["n"])
     return done / total, {"scopeId": rows[-1]["scope_id"], "id": rows[-1]["id"], "done": done}
+
+
+def _runs_step(tenant: int, after: str, parts: Parts) -> tuple[float, dict[str, Any] | None]:
+    last = hide_in_runs(tenant, after, parts)
+    return 1.0, None if last is None else {"run": last}
 
 
 def _draft(row: dict[str, Any]) -> Draft:
