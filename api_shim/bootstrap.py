@@ -22,6 +22,7 @@ from api_shim.read import Reader
 from api_shim.recall import Recaller
 from api_shim.remove import Remover
 from api_shim.search import Searcher
+from api_shim.serving import Serving
 from api_shim.settings import ShimSettings
 from api_shim.sources.hot import HotView
 from api_shim.throttle import Throttle
@@ -49,9 +50,11 @@ def build(settings: ShimSettings) -> Parts:
     )
     questions = Questions(_embedder(settings))
     searcher = Searcher(database, questions)
+    capabilities = _capabilities(settings, questions)
     return Parts(
         settings=settings,
-        capabilities=_capabilities(settings, questions),
+        capabilities=capabilities,
+        serving=Serving(database, capabilities),
         database=database,
         hot_view=hot_view,
         keyring=Keyring(database),
