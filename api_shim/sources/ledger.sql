@@ -10,6 +10,25 @@ WITH walked AS MATERIALIZED (  -- once, not once a row
         %(most)s) w
     WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 )
+SELECT w.used, w.visited, w.oversize, w.ended, w.smallest_omitted, w.resume, w.total,
+       e.seq, e.id, e.content, e.tags, e.created_at, e.expires_at
+FROM walked w
+LEFT JOIN LATERAL unnest(w.kept) AS kept_seq ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM entries
+    WHERE tenant_id = current_tenant() AND scope_id = w.scope_id AND seq = kept_seq AND NOT superseded
+    OFFSET 0) e ON true
+ORDER BY e.seq DESC
+
+-- name: recent_full
+WITH walked AS MATERIALIZED (
+    SELECT s.scope_id, w.*, count_live(s.scope_id, %(tag)s, %(kind)s, %(now)s) AS total
+    FROM scopes s
+    CROSS JOIN LATERAL walk_recent(
+        s.scope_id, %(ordinal)s, %(budget)s, %(limit)s, %(fit)s, %(before)s, %(tag)s, %(kind)s, %(now)s,
+        %(most)s) w
+    WHERE s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
+)
 SELECT w.used, w.visited, w.oversize, w.ended, w.smallest_omitted, w.resume, w.total, e.*
 FROM walked w
 LEFT JOIN LATERAL unnest(w.kept) AS kept_seq ON true

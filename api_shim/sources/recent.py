@@ -21,7 +21,7 @@ async def recent(database: Database, scope: Scope, ask: Ask, now: int, *, full: 
     """
     rows = await database.read(
         scope.tenant,
-        "recent",
+        "recent_full" if full else "recent",
         {
             "ref": scope.memory_ref,
             "ordinal": ask.ordinal,

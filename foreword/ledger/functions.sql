@@ -113,14 +113,15 @@ BEGIN
 END $$;
 
 -- Rows of a scope that a read may see, newest first, judged by the budget law (foreword.budget.walk is the
--- same law; a property test holds the two together). Costs one index scan over what it visits.
+-- same law; a property test holds the two together). Costs one index scan over what it visits. Its plans are
+-- generic, and those of what it calls: one plan is right for every scope, and making it took most of a read.
 CREATE OR REPLACE FUNCTION walk_recent(
     p_scope bigint, p_counter integer, p_budget bigint, p_limit integer, p_fit text, p_before bigint,
     p_tag text, p_kind text, p_now timestamptz, p_walk integer,
     OUT kept bigint[], OUT used bigint, OUT visited bigint, OUT oversize bigint, OUT ended text,
     OUT smallest_omitted bigint, OUT resume bigint
 )
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     rows refcursor;
     row_seq bigint;
@@ -199,7 +200,7 @@ CREATE OR REPLACE FUNCTION count_oversize(
     p_scope bigint, p_counter integer, p_budget bigint, p_before bigint, p_from bigint,
     p_tag text, p_kind text, p_now timestamptz, OUT n bigint, OUT smallest bigint, OUT lowest bigint
 )
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     IF p_tag IS NOT NULL THEN
         SELECT count(*), min(e.costs[p_counter + 1]), min(e.seq) INTO n, smallest, lowest
@@ -232,7 +233,7 @@ END $$;
 -- Live rows of a scope under a filter: what a first page has before it.
 CREATE OR REPLACE FUNCTION count_live(p_scope bigint, p_tag text, p_kind text, p_now timestamptz)
 RETURNS bigint
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     IF p_tag IS NOT NULL THEN
         RETURN (
