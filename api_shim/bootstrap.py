@@ -21,8 +21,12 @@ from api_shim.question import Questions
 from api_shim.read import Reader
 from api_shim.recall import Recaller
 from api_shim.remove import Remover
+from api_shim.runs.engine import Engine
+from api_shim.runs.live import MemoryDoors
+from api_shim.runs.registry import Registry
+from api_shim.runs.store import RunStore
+from api_shim.runs.workflows import WORKFLOWS
 from api_shim.search import Searcher
-from api_shim.serving import Serving
 from api_shim.settings import ShimSettings
 from api_shim.sources.hot import HotView
 from api_shim.throttle import Throttle
@@ -51,10 +55,17 @@ def build(settings: ShimSettings) -> Parts:
     questions = Questions(_embedder(settings))
     searcher = Searcher(database, questions)
     capabilities = _capabilities(settings, questions)
+    acceptor = Acceptor(
+        database=database,
+        reader=reader,
+        sealer=sealer,
+        digest_key=settings.digest_key.get_secret_value().encode(),
+        metrics=metrics,
+        announce=bell.drafts,
+    )
     return Parts(
         settings=settings,
         capabilities=capabilities,
-        serving=Serving(database, capabilities),
         database=database,
         hot_view=hot_view,
         keyring=Keyring(database),
@@ -62,14 +73,8 @@ def build(settings: ShimSettings) -> Parts:
         questions=questions,
         searcher=searcher,
         recaller=Recaller(searcher),
-        acceptor=Acceptor(
-            database=database,
-            reader=reader,
-            sealer=sealer,
-            digest_key=settings.digest_key.get_secret_value().encode(),
-            metrics=metrics,
-            announce=bell.drafts,
-        ),
+        acceptor=acceptor,
+        engine=_engine(settings, capabilities, acceptor, searcher),
         remover=Remover(database=database, hot_view=hot_view, reader=reader, rebuild=bell.cold),
         sealer=sealer,
         bell=bell,
@@ -79,6 +84,22 @@ def build(settings: ShimSettings) -> Parts:
     )
 
 
+def _engine(
+    settings: ShimSettings, capabilities: Capabilities, acceptor: Acceptor, searcher: Searcher
+) -> Engine:
+    memory = MemoryDoors(
+        acceptor=acceptor,
+        reader=acceptor.reader,
+        searcher=searcher,
+        database=acceptor.database,
+        counter=capabilities.counter,
+        semantic=capabilities.semantic,
+        limits=settings.limits(),
+    )
+    store = RunStore(acceptor.database, settings.openwop_run_lease)
+    return Engine(store, Registry(acceptor.database, acceptor.sealer), memory)
+
+
 def _capabilities(settings: ShimSettings, questions: Questions) -> Capabilities:
     return Capabilities(
         counter=settings.token_counter,
@@ -86,6 +107,7 @@ def _capabilities(settings: ShimSettings, questions: Questions) -> Capabilities:
         model=questions.model,
         runs=settings.openwop_runs,
         seams=settings.openwop_seams,
+        fixtures=tuple(WORKFLOWS),
     )
 
 
@@ -107,6 +129,7 @@ def serve(settings: ShimSettings) -> Starlette:
         await parts.database.open()
         await _refuse_powerful_role(parts.database)
         yield
+        await parts.engine.close()
         parts.bell.close()
         await parts.hot_view.close()
         await parts.database.close()

@@ -24,7 +24,7 @@ LOOK_UP_S, READ_S, WRITE_S = 2.0, 10.0, 18.0
 
 
 def named(file: str, name: str) -> bytes:
-    """A named query of ``sources`` or ``sinks``."""
+    """A named query of ``sources``, ``sinks`` or ``runs``."""
     return resources.queries(f"api_shim.{file}", "ledger.sql")[name].encode()
 
 
@@ -71,7 +71,6 @@ class Database:
             reconnect_timeout=2,  # then demand tries again, at once and not after a backoff
             check=AsyncConnectionPool.check_connection,
             kwargs={
-                "autocommit": True,  # a pipeline up to its end is one transaction, without BEGIN and COMMIT
                 "row_factory": dict_row,
                 "application_name": "foreword shim",
                 "connect_timeout": 3,
@@ -91,12 +90,14 @@ class Database:
         await self._pool.close()
 
     @patient(READ_S)
-    async def read(self, tenant: int, name: str, params: Mapping[str, object]) -> Rows:
+    async def read(
+        self, tenant: int, name: str, params: Mapping[str, object], *, of: str = "sources"
+    ) -> Rows:
         """The rows of one query under one tenant, in one round trip."""
-        async with self._connection() as conn:
-            async with conn.pipeline():
-                await conn.execute(named("sources", "begin"), {"tenant": tenant}, prepare=True)
-                cursor = await conn.execute(named("sources", name), params, prepare=True)
+        async with self._connection() as conn, conn.pipeline():
+            async with conn.transaction():
+                await conn.execute(named("sources", "begin"), {"tenant": tenant})
+                cursor = await conn.execute(named(of, name), params, prepare=True)
             return await cursor.fetchall()
 
     @patient(READ_S)
@@ -109,9 +110,11 @@ class Database:
         local: Mapping[str, str] | None = None,
     ) -> Rows:
         """The rows of a composed query under one tenant; ``local`` are settings of this transaction alone."""
-        async with self._connection() as conn:
-            async with conn.pipeline():
-                await _begin(conn, tenant, local or {})
+        async with self._connection() as conn, conn.pipeline():
+            async with conn.transaction():
+                await conn.execute(named("sources", "begin"), {"tenant": tenant})
+                for name, value in (local or {}).items():
+                    await conn.execute("SELECT set_config(%s, %s, true)", (name, value))
                 cursor = await conn.execute(query, params, prepare=True)
             return await cursor.fetchall()
 
@@ -140,22 +143,15 @@ class Database:
             raise Unavailable("The ledger is not available.") from error
 
 
-async def _begin(conn: Connection, tenant: int, local: Mapping[str, str]) -> None:
-    await conn.execute(named("sources", "begin"), {"tenant": tenant}, prepare=True)
-    if local:
-        query = b"SELECT " + b", ".join([b"set_config(%s, %s, true)"] * len(local))
-        await conn.execute(query, [part for pair in local.items() for part in pair], prepare=True)
-
-
 class Transaction:
     """An open transaction of one tenant."""
 
     def __init__(self, conn: Connection) -> None:
         self._conn = conn
 
-    async def run(self, name: str, params: Mapping[str, object]) -> Rows:
-        """The rows of a named query of ``sinks``."""
-        cursor = await self._conn.execute(named("sinks", name), params, prepare=True)
+    async def run(self, name: str, params: Mapping[str, object], *, of: str = "sinks") -> Rows:
+        """The rows of a named query."""
+        cursor = await self._conn.execute(named(of, name), params, prepare=True)
         return await cursor.fetchall()
 
 

@@ -13,8 +13,8 @@ from api_shim.question import Questions
 from api_shim.read import Reader
 from api_shim.recall import Recaller
 from api_shim.remove import Remover
+from api_shim.runs.engine import Engine
 from api_shim.search import Searcher
-from api_shim.serving import Serving
 from api_shim.settings import ShimSettings
 from api_shim.sources.hot import HotView
 from api_shim.throttle import Throttle
@@ -27,7 +27,6 @@ class Parts:
 
     settings: ShimSettings
     capabilities: Capabilities
-    serving: Serving
     database: Database
     hot_view: HotView
     keyring: Keyring
@@ -37,6 +36,7 @@ class Parts:
     recaller: Recaller
     acceptor: Acceptor
     remover: Remover
+    engine: Engine
     sealer: Sealer
     bell: Bell
     metrics: Metrics

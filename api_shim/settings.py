@@ -24,6 +24,9 @@ class ShimSettings(StoreSettings):
     metrics: bool = Field(default=False, description="Serve /metrics")
     inspect: bool = Field(default=False, description="Serve /inspect, the page for people")
     openwop_runs: bool = Field(default=False, description="Serve OpenWOP runs and agents")
+    openwop_run_lease: float = Field(
+        default=30.0, gt=0, description="Seconds after which a run that nobody renews has failed"
+    )
     openwop_seams: bool = Field(default=False, description="Serve OpenWOP's test seams")
     pool_size: int = Field(default=8, ge=1, description="Connections to the ledger")
     hot_view_connections: int = Field(

@@ -14,6 +14,7 @@
     ├── Unavailable             unavailable             a part we stand on is away; carries ``retry_after``
     ├── EmbedderUnavailable     embedder_unavailable    no vector can be made now
     ├── CounterUnavailable      counter_unavailable     a counter cannot count exactly, so it does not count
+    ├── RunFailed               run_failed              a run saw what must not be; ``reason`` names it
     ├── SealError               seal_error              a sealed Draft cannot be opened
     ├── ServerError             internal_error          raised by clients for an answer of status 5xx
     └── ConfigurationError      configuration_error     a setting or a data folder is wrong
@@ -149,6 +150,16 @@ class EmbedderUnavailable(ForewordError):
     """No vector can be made now."""
 
     code = "embedder_unavailable"
+
+
+class RunFailed(ForewordError):
+    """A run did not see what it must."""
+
+    code = "run_failed"
+
+    def __init__(self, reason: str, message: str | None = None) -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class SealError(ForewordError):

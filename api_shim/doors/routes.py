@@ -9,6 +9,8 @@ from api_shim.capabilities import Capabilities
 from api_shim.doors import entries, memory, operations, relevance, secrets, service
 from api_shim.doors.guard import Endpoint, Handler, OpenHandler, guarded, opened
 from api_shim.doors.openapi import document
+from api_shim.doors.openwop import agents, runs, seams, stream
+from api_shim.doors.openwop import operations as described
 from api_shim.doors.operations import Operation
 from api_shim.parts import Parts
 from foreword.entry import compact
@@ -87,10 +89,16 @@ ROUTES: tuple[Open | Guarded, ...] = (
     Open("GET", "/v1/openapi.json", openapi, operations.OPENAPI),
 )
 
-RUNS: tuple[Guarded, ...] = ()
+RUNS: tuple[Guarded, ...] = (
+    Guarded("POST", "/v1/runs", "write", runs.create_run, described.CREATE),
+    Guarded("GET", "/v1/runs/{runId}", "read", runs.get_run, described.GET),
+    Guarded("GET", "/v1/runs/{runId}/events", "read", stream.run_events, described.EVENTS),
+    Guarded("POST", "/v1/runs/{runId}:fork", "write", runs.fork_run, described.FORK),
+    Guarded("GET", "/v1/agents", "read", agents.list_agents, described.AGENTS),
+)
 """OpenWOP's runs and agents: mounted where ``FOREWORD_OPENWOP_RUNS`` says so."""
 
-SEAMS: tuple[Guarded, ...] = ()
+SEAMS: tuple[Guarded, ...] = (Guarded("POST", "/v1/test/memory/seed", "write", seams.seed, described.SEED),)
 """OpenWOP's test seams, of features that there are: mounted where ``FOREWORD_OPENWOP_SEAMS`` says so."""
 
 

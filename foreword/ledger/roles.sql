@@ -48,6 +48,7 @@ GRANT SELECT ON runs, run_events, run_secrets TO foreword_shim;
 GRANT INSERT, UPDATE ON runs TO foreword_shim;
 GRANT INSERT ON run_events TO foreword_shim;
 GRANT INSERT, DELETE ON run_secrets TO foreword_shim;
+GRANT INSERT (tenant_id, name) ON tenants TO foreword_shim;  -- the tenant without keys that runs probe with
 GRANT SELECT, DELETE ON runs, run_secrets TO foreword_worker;
 GRANT UPDATE (variables, error) ON runs TO foreword_worker;  -- hiding what was registered later; a lock
 GRANT SELECT, INSERT ON run_events TO foreword_worker;
