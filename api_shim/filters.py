@@ -13,6 +13,7 @@ Bounded by depth and size. There is no field for the tenant or the memoryRef: a 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final
 
 from foreword import instant
@@ -50,9 +51,10 @@ def _text(value: object) -> object:
 
 
 def _number(value: object) -> object:
+    """In decimal, as it was written: what is compared in binary is not what a caller reads."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_BUDGET:
-        raise _Wrong("must be a number")
-    return float(value)
+        raise _Wrong("must be a number within 2^53 - 1 of 0")
+    return Decimal(repr(value))
 
 
 def _flag(value: object) -> object:
@@ -75,7 +77,7 @@ _FIELDS: Final = {
     "speaker": _Kind("e.speaker", "text", _text),
     "conversation": _Kind("e.conversation", "text", _text),
     "pinned": _Kind("e.pinned", "boolean", _flag),
-    "confidence": _Kind("e.confidence", "double precision", _number, ordered=True),
+    "confidence": _Kind("e.confidence::numeric", "numeric", _number, ordered=True),
     "createdAt": _Kind("e.created_at", "timestamptz", _moment, ordered=True),
     "observedAt": _Kind("e.observed_at", "timestamptz", _moment, ordered=True),
     "expiresAt": _Kind("e.expires_at", "timestamptz", _moment, ordered=True),
@@ -180,8 +182,8 @@ class _Compiler:
         if operator in _COMPARE:
             number = self._bind(_number(operand))
             return (
-                f"(CASE WHEN jsonb_typeof({found}) = 'number' THEN ({found} #>> '{{}}')::double precision "
-                f"{_COMPARE[operator]} {number}::double precision ELSE false END)"
+                f"(CASE WHEN jsonb_typeof({found}) = 'number' THEN ({found} #>> '{{}}')::numeric "
+                f"{_COMPARE[operator]} {number}::numeric ELSE false END)"
             )
         wanted = _list(operand, _scalar) if operator == "in" else [_scalar(operand)]
         return "(" + " OR ".join(f"{found} = to_jsonb({self._scalar(value)})" for value in wanted) + ")"

@@ -228,7 +228,7 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             self._refuse("confidence", "must be a number from 0 to 1")
             return 1.0
-        return float(value)
+        return round(float(value), 6)  # what single precision keeps, and the wire shows
 
     def _flag(self, name: str) -> bool:
         value = self.body.get(name, False)
