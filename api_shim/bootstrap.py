@@ -27,6 +27,7 @@ from api_shim.runs.registry import Registry
 from api_shim.runs.store import RunStore
 from api_shim.runs.workflows import WORKFLOWS
 from api_shim.search import Searcher
+from api_shim.serving import Serving
 from api_shim.settings import ShimSettings
 from api_shim.sources.hot import HotView
 from api_shim.throttle import Throttle
@@ -66,6 +67,7 @@ def build(settings: ShimSettings) -> Parts:
     return Parts(
         settings=settings,
         capabilities=capabilities,
+        serving=Serving(database, capabilities),
         database=database,
         hot_view=hot_view,
         keyring=Keyring(database),

@@ -71,6 +71,7 @@ class Database:
             reconnect_timeout=2,  # then demand tries again, at once and not after a backoff
             check=AsyncConnectionPool.check_connection,
             kwargs={
+                "autocommit": True,  # a pipeline up to its end is one transaction, without BEGIN and COMMIT
                 "row_factory": dict_row,
                 "application_name": "foreword shim",
                 "connect_timeout": 3,
@@ -94,9 +95,9 @@ class Database:
         self, tenant: int, name: str, params: Mapping[str, object], *, of: str = "sources"
     ) -> Rows:
         """The rows of one query under one tenant, in one round trip."""
-        async with self._connection() as conn, conn.pipeline():
-            async with conn.transaction():
-                await conn.execute(named("sources", "begin"), {"tenant": tenant})
+        async with self._connection() as conn:
+            async with conn.pipeline():
+                await conn.execute(named("sources", "begin"), {"tenant": tenant}, prepare=True)
                 cursor = await conn.execute(named(of, name), params, prepare=True)
             return await cursor.fetchall()
 
@@ -110,11 +111,9 @@ class Database:
         local: Mapping[str, str] | None = None,
     ) -> Rows:
         """The rows of a composed query under one tenant; ``local`` are settings of this transaction alone."""
-        async with self._connection() as conn, conn.pipeline():
-            async with conn.transaction():
-                await conn.execute(named("sources", "begin"), {"tenant": tenant})
-                for name, value in (local or {}).items():
-                    await conn.execute("SELECT set_config(%s, %s, true)", (name, value))
+        async with self._connection() as conn:
+            async with conn.pipeline():
+                await _begin(conn, tenant, local or {})
                 cursor = await conn.execute(query, params, prepare=True)
             return await cursor.fetchall()
 
@@ -141,6 +140,13 @@ class Database:
             if isinstance(error, psycopg.Error) and error.sqlstate in DOMAIN_STATES:
                 raise
             raise Unavailable("The ledger is not available.") from error
+
+
+async def _begin(conn: Connection, tenant: int, local: Mapping[str, str]) -> None:
+    await conn.execute(named("sources", "begin"), {"tenant": tenant}, prepare=True)
+    if local:
+        query = b"SELECT " + b", ".join([b"set_config(%s, %s, true)"] * len(local))
+        await conn.execute(query, [part for pair in local.items() for part in pair], prepare=True)
 
 
 class Transaction:

@@ -15,6 +15,7 @@ from api_shim.recall import Recaller
 from api_shim.remove import Remover
 from api_shim.runs.engine import Engine
 from api_shim.search import Searcher
+from api_shim.serving import Serving
 from api_shim.settings import ShimSettings
 from api_shim.sources.hot import HotView
 from api_shim.throttle import Throttle
@@ -27,6 +28,7 @@ class Parts:
 
     settings: ShimSettings
     capabilities: Capabilities
+    serving: Serving
     database: Database
     hot_view: HotView
     keyring: Keyring

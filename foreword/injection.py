@@ -6,7 +6,7 @@ order: they are kept or left out.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from numbers import Real
@@ -17,6 +17,7 @@ from foreword.budget import is_budget, walk
 from foreword.counters import COUNTERS, counter
 from foreword.draft import DEFAULT_KIND
 from foreword.errors import Field, ValidationError
+from foreword.json_row import JSON_HEAD, JSON_TAIL, json_advisory_row
 from foreword.render import ROW_MARKER, advisory_row, render_row
 
 E = TypeVar("E")
@@ -83,7 +84,7 @@ class InjectionBudget:
         A row goes from its marker at the start of a line (``- [``, else ``- ``) to the next one or to the
         end; text without a marker is one row. What stands before the first row, and a closing tag after the
         last one whose opening stands there, frame the block: they are paid first and never left without a
-        row. An advisory row is renumbered.
+        row. An advisory row is renumbered. A recall's JSON block is cut to its elements in the same way.
         """
         count = counter(self.counter).count
         block = _Block.of(text)
@@ -116,9 +117,12 @@ class _Block:
     rows: tuple[str, ...]
     omitted: int | None
     tail: str
+    advise: Callable[[int], str] = advisory_row
 
     @classmethod
     def of(cls, text: str) -> "_Block":
+        if text.startswith(JSON_HEAD) and text.endswith(JSON_TAIL):
+            return cls._of_json(text)
         starts = _starts(text) or [0]
         head, body = text[: starts[0]], text[starts[0] :]
         tail = ""
@@ -128,13 +132,23 @@ class _Block:
             body = body[: len(body) - len(tail)]
         ends = [*starts[1:], len(head) + len(body)]
         rows = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-        omitted = _advised(rows[-1]) if len(rows) > 1 else None
+        omitted = _advised(rows[-1], _ADVISORY, advisory_row) if len(rows) > 1 else None
         if omitted is not None:
             rows.pop()
         return cls(head=head, rows=tuple(rows), omitted=omitted, tail=tail)
 
+    @classmethod
+    def _of_json(cls, text: str) -> "_Block":
+        rows = text[len(JSON_HEAD) : -len(JSON_TAIL)].splitlines(keepends=True)
+        omitted = _advised(rows[-1], _JSON_ADVISORY, json_advisory_row) if rows else None
+        if omitted is not None:
+            rows.pop()
+        return cls(
+            head=JSON_HEAD, rows=tuple(rows), omitted=omitted, tail=JSON_TAIL, advise=json_advisory_row
+        )
+
     def advisory(self, dropped: int) -> str:
-        return "" if self.omitted is None else advisory_row(self.omitted + dropped)
+        return "" if self.omitted is None else self.advise(self.omitted + dropped)
 
     def only(self, kept: tuple[int, ...]) -> str:
         rows = [self.rows[i] for i in kept]
@@ -143,12 +157,13 @@ class _Block:
 
 _CLOSING_TAG: Final = re.compile(r"^</(?P<name>[A-Za-z][\w-]*)>\s*\Z", re.MULTILINE)
 _ADVISORY: Final = re.compile(r"- \[\+([0-9]{1,15}) ")
+_JSON_ADVISORY: Final = re.compile(r',\{"omitted":([0-9]{1,15})\}')
 
 
-def _advised(row: str) -> int | None:
+def _advised(row: str, form: re.Pattern[str], advise: Callable[[int], str]) -> int | None:
     """How many entries an advisory row speaks of; None for any other row."""
-    found = _ADVISORY.match(row)
-    return int(found[1]) if found is not None and row == advisory_row(int(found[1])) else None
+    found = form.match(row)
+    return int(found[1]) if found is not None and row == advise(int(found[1])) else None
 
 
 def _starts(text: str) -> list[int]:

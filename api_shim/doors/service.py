@@ -49,7 +49,7 @@ async def seal_key(request: Request, _: Caller, parts: Parts) -> Response:
 
 async def discovery(_: Request, parts: Parts) -> Response:
     """``GET /.well-known/openwop``: what this host really does (OpenWOP RFC 0073)."""
-    return _json(parts.capabilities.document())
+    return _json((await parts.serving.capabilities()).document())
 
 
 def _json(body: object) -> Response:

@@ -123,6 +123,9 @@ SELECT 'inbox' AS queue, waiting, failed, oldest_seconds FROM inbox_backlog()
 UNION ALL
 SELECT 'unembedded', waiting, failed, oldest_seconds FROM embedding_backlog()
 
+-- name: serves
+SELECT EXISTS (SELECT FROM embedding_models WHERE state = 'serving' AND name = %(name)s) AS serves
+
 -- name: ping
 -- Whether row-level security fails to bind this role: by its attributes, or since it owns the tables.
 SELECT rolsuper OR rolbypassrls OR NOT coalesce(row_security_active(to_regclass('entries')), true) AS unsafe

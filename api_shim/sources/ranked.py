@@ -15,6 +15,9 @@ MOST: Final = WALK_LIMIT + 1
 """Rows a ranking offers to the law: no page holds or visits more."""
 FIRST: Final = 200
 """Rows that are ranked at first; all of ``MOST`` only when the law wants more."""
+_LEAST_COST: Final = 8
+_SPARE: Final = 16
+"""What an entry costs at the least, as a rule, and how many more than fit are ranked at first."""
 
 _GRAPH: Final = {
     "hnsw.iterative_scan": "relaxed_order",  # what comes is sorted anew before the law sees it
@@ -22,6 +25,8 @@ _GRAPH: Final = {
     "hnsw.max_scan_tuples": "20000",
     "hnsw.scan_mem_multiplier": "4",
 }
+_KEPT_PLAN: Final = {"plan_cache_mode": "force_generic_plan"}
+"""For statements with one sensible plan: planning anew would take longer than many a scan."""
 _JOIN_ENTRIES: Final = (
     "JOIN entries e ON e.tenant_id = v.tenant_id AND e.scope_id = v.scope_id AND e.id = v.id"
 )
@@ -128,7 +133,7 @@ async def nearest(
     if known.in_graph:
         pieces = narrowed(chosen) | graph_pieces(known, dimension)
         composed = query("scope", "semantic_graph", "cut", **pieces)
-        for most in (FIRST, MOST):
+        for most in (_at_first(cut), MOST):
             rows = await database.search(scope.tenant, composed, params | {"most": most}, local=_GRAPH)
             if falls_short(rows[0]["seen"], most, rows[0]["looked_at"], chosen):
                 break
@@ -136,12 +141,19 @@ async def nearest(
                 return _found(rows, cut)
     elif floor <= -1 and chosen.is_open:
         composed = query("scope", "semantic_nearest", "cut", **narrowed(chosen))
-        rows = await database.search(scope.tenant, composed, params | {"most": FIRST})
-        if _wants_more(rows, FIRST):
-            rows = await database.search(scope.tenant, composed, params)
+        most = _at_first(cut)
+        rows = await database.search(scope.tenant, composed, params | {"most": most}, local=_KEPT_PLAN)
+        if _wants_more(rows, most):
+            rows = await database.search(scope.tenant, composed, params, local=_KEPT_PLAN)
         return _found(rows, cut)
     composed = query("scope", "semantic_exact", "cut", **narrowed(chosen))
     return _found(await database.search(scope.tenant, composed, params), cut)
+
+
+def _at_first(cut: Cut) -> int:
+    if cut.fit == "pack" or cut.budget is None:
+        return min(FIRST, cut.limit + _SPARE)
+    return min(FIRST, cut.limit + _SPARE, cut.budget // _LEAST_COST + _SPARE)
 
 
 def _wants_more(rows: Rows, most: int) -> bool:

@@ -5,13 +5,12 @@
 
 -- name: cut
 , gathered AS (
-    SELECT array_agg(seq ORDER BY place) AS seqs, array_agg(cost ORDER BY place) AS costs,
-           array_agg(score ORDER BY place) AS scores, array_agg(similarity ORDER BY place) AS similarities
-    FROM (SELECT *, row_number() OVER (ORDER BY score DESC, seq DESC) AS place FROM ranked) placed
+    SELECT array_agg(seq) AS seqs, array_agg(cost) AS costs, array_agg(score) AS scores,
+           array_agg(similarity) AS similarities
+    FROM (SELECT * FROM ranked ORDER BY score DESC, seq DESC) placed
 ), cut AS MATERIALIZED (
-    SELECT c.*, g.seqs, g.scores, g.similarities, (SELECT looked_at FROM totals) AS looked_at,
-           (SELECT offered FROM totals) AS offered, (SELECT seen FROM totals) AS seen
-    FROM gathered g, cut_ranked(g.costs, %(budget)s, %(limit)s, %(fit)s, %(walk)s) c
+    SELECT c.*, g.seqs, g.scores, g.similarities, t.looked_at, t.offered, t.seen
+    FROM totals t, gathered g, cut_ranked(g.costs, %(budget)s, %(limit)s, %(fit)s, %(walk)s) c
 )
 SELECT cut.used, cut.visited, cut.oversize, cut.ended, cut.smallest_omitted, cut.looked_at, cut.offered,
        cut.seen, cut.scores[k.place] AS score, cut.similarities[k.place] AS similarity, e.*
@@ -41,13 +40,13 @@ CASE WHEN s.in_graph THEN 0 ELSE (
 
 -- name: semantic_exact
 , near AS MATERIALIZED (
-    SELECT v.seq, v.costs[%(ordinal)s + 1] AS cost, 1 - (v.embedding <=> %(vector)s::halfvec) AS similarity
+    SELECT v.seq, v.costs, 1 - (v.embedding <=> %(vector)s::halfvec) AS similarity
     FROM scope s
     JOIN vectors v ON v.tenant_id = current_tenant() AND v.scope_id = s.scope_id AND v.model_id = %(model)s
     {join}
     WHERE (v.expires_at IS NULL OR v.expires_at > %(now)s) AND {filter}
 ), ranked AS MATERIALIZED (
-    SELECT seq, cost, similarity AS score, similarity FROM near
+    SELECT seq, costs[%(ordinal)s + 1] AS cost, similarity AS score, similarity FROM near
     WHERE similarity >= %(floor)s ORDER BY similarity DESC, seq DESC LIMIT %(most)s
 ), totals AS MATERIALIZED (
     SELECT greatest(count(*), (SELECT n FROM universe)) AS looked_at, count(*) AS seen,
@@ -57,35 +56,36 @@ CASE WHEN s.in_graph THEN 0 ELSE (
 
 -- name: semantic_nearest
 , near AS MATERIALIZED (
-    SELECT v.seq, v.costs[%(ordinal)s + 1] AS cost, 1 - (v.embedding <=> %(vector)s::halfvec) AS similarity
+    SELECT v.seq, v.costs, v.embedding <=> %(vector)s::halfvec AS distance
     FROM vectors v
     WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = %(model)s
       AND (v.expires_at IS NULL OR v.expires_at > %(now)s)
-    ORDER BY v.embedding <=> %(vector)s::halfvec, v.seq DESC
+    ORDER BY distance, v.seq DESC
     LIMIT %(most)s
-), ranked AS MATERIALIZED (
-    SELECT seq, cost, similarity AS score, similarity FROM near
-), waiting AS MATERIALIZED (
-    SELECT count(*) AS n FROM unembedded u JOIN entries e USING (tenant_id, scope_id, id)
-    WHERE u.tenant_id = current_tenant() AND u.scope_id = %(scope)s AND u.model_id = %(model)s
-      AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
-), totals AS MATERIALIZED (
-    SELECT greatest(count(*), (SELECT n FROM universe)) AS looked_at, count(*) AS seen,
-           CASE WHEN count(*) < %(most)s THEN count(*)
-                ELSE greatest(count(*), (SELECT u.n - w.n FROM universe u, waiting w)) END AS offered
-    FROM near
+), ranked AS (
+    SELECT seq, costs[%(ordinal)s + 1] AS cost, 1 - distance AS score, 1 - distance AS similarity FROM near
+), totals AS (
+    SELECT greatest(n.seen, (SELECT n FROM universe)) AS looked_at, n.seen,
+           CASE WHEN n.seen < %(most)s THEN n.seen
+                ELSE greatest(n.seen, (SELECT n FROM universe) - (
+                    SELECT count(*) FROM unembedded u JOIN entries e USING (tenant_id, scope_id, id)
+                    WHERE u.tenant_id = current_tenant() AND u.scope_id = %(scope)s
+                      AND u.model_id = %(model)s AND NOT e.superseded
+                      AND (e.expires_at IS NULL OR e.expires_at > %(now)s))) END AS offered
+    FROM (SELECT count(*) AS seen FROM near) n
 )
 
 -- name: semantic_graph
 , near AS MATERIALIZED (
-    SELECT v.seq, v.costs[%(ordinal)s + 1] AS cost, 1 - ({vector} <=> %(vector)s::{type}) AS similarity
+    SELECT v.seq, v.costs, 1 - ({vector} <=> %(vector)s::{type}) AS similarity
     FROM vectors v {join}
     WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = {model} AND v.in_graph
       AND (v.expires_at IS NULL OR v.expires_at > %(now)s) AND {filter}
     ORDER BY {vector} <=> %(vector)s::{type}
     LIMIT %(most)s
-), ranked AS MATERIALIZED (
-    SELECT seq, cost, similarity AS score, similarity FROM near WHERE similarity >= %(floor)s
+), ranked AS (
+    SELECT seq, costs[%(ordinal)s + 1] AS cost, similarity AS score, similarity FROM near
+    WHERE similarity >= %(floor)s
 ), totals AS MATERIALIZED (
     SELECT greatest(count(*), (SELECT n FROM universe)) AS looked_at, count(*) AS seen,
            CASE WHEN count(*) < %(most)s OR count(*) FILTER (WHERE similarity < %(floor)s) > 0
@@ -133,11 +133,11 @@ LEFT JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
 , words AS MATERIALIZED (
     SELECT * FROM score_words(%(scope)s, %(words)s)
 ), near AS MATERIALIZED (
-    SELECT v.seq, 1 - ({vector} <=> %(vector)s::{type}) AS similarity
+    SELECT v.seq, {vector} <=> %(vector)s::{type} AS distance
     FROM vectors v {join}
     WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = {model} {in_graph}
       AND (v.expires_at IS NULL OR v.expires_at > %(now)s) AND {filter} AND %(vector)s::text IS NOT NULL
-    ORDER BY {vector} <=> %(vector)s::{type}
+    ORDER BY distance
     LIMIT %(most)s
 ), said AS MATERIALIZED (
     SELECT p.seq, coalesce(words.score, 0) AS score
@@ -145,8 +145,8 @@ LEFT JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
     WHERE p.tenant_id = current_tenant() AND p.scope_id = %(scope)s AND p.term = '@' || %(speaker)s
       AND (%(whole)s OR words.seq IS NOT NULL)
 ), placed AS MATERIALIZED (
-    SELECT seq, row_number() OVER (ORDER BY similarity DESC, seq DESC) AS place
-    FROM near WHERE similarity >= %(floor)s
+    SELECT seq, row_number() OVER (ORDER BY distance, seq DESC) AS place
+    FROM near WHERE 1 - distance >= %(floor)s
     UNION ALL
     (SELECT w.seq, row_number() OVER (ORDER BY w.score DESC, w.seq DESC) AS place
      FROM said w {join_words} WHERE {filter} ORDER BY place LIMIT %(most)s)

@@ -1,11 +1,11 @@
-"""What the server says of itself is what it does, with an embedder and without."""
+"""What the server says of itself is what it does, with an embedder, without, and before its model serves."""
 
 from collections.abc import Callable
 from typing import Any
 
 import httpx
 
-from tests.acceptance.tenants import Tenant, bad_fields, filed
+from tests.acceptance.tenants import Tenant, assert_error, bad_fields, filed
 from tests.services import eventually
 
 ASKED = {"memoryRef": "a", "query": "deploy"}
@@ -20,7 +20,7 @@ def told(url: str) -> dict[str, Any]:
 
 def test_search_is_advertised_where_meaning_is_found(product: dict[str, Any], door: httpx.Client) -> None:
     """With an embedder discovery names search and its modes, and each of these answers."""
-    search = told(product["url"])["search"]
+    search = eventually(lambda: told(product["url"]).get("search"), "the model serves")
     assert search == {"supported": True, "modes": ["semantic", "filter"]}
     for mode in search["modes"]:
 
@@ -48,3 +48,15 @@ def test_without_an_embedder_words_answer(tenant: Tenant, shim: Callable[..., st
         recalled = door.post("/v1/memory/recall", json=ASKED).json()
         assert "The deploy window is 14:00 UTC." in recalled["text"]
         assert recalled["budget"]["legs"] == ["lexical"]
+
+
+def test_a_model_that_does_not_serve_is_not_advertised(tenant: Tenant, shim: Callable[..., str]) -> None:
+    """While another model serves, search is not advertised, and relevance is a 503, never another order."""
+    url = shim(FOREWORD_EMBEDDER="hashing")
+    assert "search" not in told(url)
+    with tenant.door(url=url) as door:
+        filed(door, "a", "The deploy window is 14:00 UTC.")
+        ranked = door.get("/v1/memory/entries", params=ASKED | {"rank": "relevance"})
+        assert_error(ranked, 503, "unavailable")
+        found = door.post("/v1/memory/search", json=ASKED | {"mode": "semantic"})
+        assert_error(found, 503, "unavailable")

@@ -1,14 +1,14 @@
-"""What the conformance tests stand on: a host with its doors for runs mounted, over the product's stores."""
+"""What the conformance tests stand on: a tenant each, on the running product or on a host that has runs."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.acceptance.conftest import shim
+from tests.acceptance.conftest import door, foreseen, shim, tenant
 from tests.acceptance.tenants import Tenant
 from tests.conformance.host import Host
 
-__all__ = ["shim"]
+__all__ = ["door", "foreseen", "shim", "tenant"]
 
 DOORS = {"FOREWORD_OPENWOP_RUNS": "true", "FOREWORD_OPENWOP_SEAMS": "true"}
 
@@ -22,14 +22,14 @@ def host_url(shim: Callable[..., str]) -> str:
 @pytest.fixture
 def host(product: dict[str, object], host_url: str) -> Iterator[Host]:
     """A tenant of this test's own on that shim."""
-    tenant = Tenant.fresh(product)
-    with tenant.door(url=host_url) as door:
-        yield Host(tenant=tenant, door=door)
+    own = Tenant.fresh(product)
+    with own.door(url=host_url) as opened:
+        yield Host(tenant=own, door=opened)
 
 
 @pytest.fixture
 def neighbour(host: Host, host_url: str) -> Iterator[Host]:
     """Another tenant on the same shim."""
-    tenant = host.tenant.neighbour()
-    with tenant.door(url=host_url) as door:
-        yield Host(tenant=tenant, door=door)
+    other = host.tenant.neighbour()
+    with other.door(url=host_url) as opened:
+        yield Host(tenant=other, door=opened)

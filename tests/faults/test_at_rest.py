@@ -6,7 +6,7 @@ import json
 import secrets
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 import foreword
+from foreword.draft import parse_draft
 from foreword.seal import Sealer
 from tests.faults import scan, truth
 from tests.faults.calls import client, persist
@@ -43,6 +44,7 @@ class Canaries:
     refused: str = field(default_factory=_shaped)
     conflict: str = field(default_factory=_shaped)
     poison: str = field(default_factory=_shaped)
+    resolved: str = field(default_factory=lambda: f'{_random(14)}"/é+&={_random(14)}')
     crashed: str = field(default_factory=_shaped)
 
     def all(self) -> dict[str, str]:
@@ -77,6 +79,7 @@ def canaries(caged: Product) -> Canaries:
     _queue(caged, made.queued)
     _crash(caged, made.crashed)
     _poison(caged, made.poison)
+    _resolve(caged, made.resolved)
     return made
 
 
@@ -100,6 +103,7 @@ def test_no_canary_is_at_rest(caged: Product, canaries: Canaries) -> None:
         listed = asking.get("/v1/memory/entries", params={"memoryRef": REF, "fields": "all", "limit": 1000})
     assert len(listed.json()["entries"]) == len(truth.newest(caged, REF)) > 40
     assert "[REDACTED:canary]" in listed.text
+    assert "[REDACTED:of-a-run]" in listed.text
     assert scan.found(iter([("an answer", listed.content)]), canaries.all()) == []
     assert scan.found(scan.everywhere(caged), canaries.all()) == []
 
@@ -265,6 +269,43 @@ def _poison(product: Product, secret: str) -> None:
         return [receipt.json()["status"] for receipt in receipts]
 
     eventually(lambda: states() == ["failed"] * len(sealed), "poisonous Drafts fail")
+
+
+def _resolve(product: Product, secret: str) -> None:
+    """A run resolves a secret that nobody registered and no shape tells, and writes it everywhere."""
+    ready = product.wait_ready()
+    sealer = Sealer(ready["sealKey"])
+    drafts = [
+        replace(parse_draft(_everywhere(json.dumps(secret)[1:-1] + secret, f"r-{number}")), run="caged")
+        for number in range(3)
+    ]
+    with psycopg.connect(ready["databaseUrl"]) as conn:
+        tenant = conn.execute("SELECT tenant_id FROM scopes WHERE memory_ref = %s", [REF]).fetchone()
+        conn.execute("SELECT set_config('foreword.tenant', %s, true)", [str(tenant and tenant[0])])
+        conn.execute(
+            """INSERT INTO runs (tenant_id, run_id, workflow_id, status, lease_until)
+               VALUES (current_tenant(), 'caged', 'flow', 'running', now() + interval '1 hour')"""
+        )
+        registered = conn.execute(
+            "SELECT register_run_secrets('caged', '{of-a-run}', ARRAY[%s]::bytea[])",
+            [sealer.seal(secret.encode())],
+        ).fetchone()
+        assert registered == (True,)
+        conn.execute(
+            "SELECT accept_drafts(%s, %s, %s::bytea[], %s::bytea[], %s::timestamptz[], %s)",
+            [
+                [REF] * 3,
+                [draft.id for draft in drafts],
+                [b"digest"] * 3,
+                [sealer.seal(draft.to_bytes()) for draft in drafts],
+                [None] * 3,
+                ["caged"] * 3,
+            ],
+        )
+    eventually(lambda: {"r-0", "r-1", "r-2"} <= {*truth.newest(product, REF)}, "a run's Drafts are filed")
+    with psycopg.connect(ready["databaseUrl"]) as conn:
+        told = conn.execute("SELECT payload->>'memoryId' FROM run_events WHERE run_id = 'caged' ORDER BY seq")
+        assert told.fetchall() == [("r-0",), ("r-1",), ("r-2",)]
 
 
 def test_the_data_folder_is_scanned_whole(caged: Product, canaries: Canaries) -> None:

@@ -1,7 +1,7 @@
 """Claimed inbox rows -> entries ready to file: opened, redacted, counted, in one batch."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foreword.draft import Draft
 from foreword.entry import Entry
@@ -42,7 +42,7 @@ def prepare(
     failures: list[Failure] = []
     for row in rows:
         try:
-            draft = Draft.from_bytes(opener.open(row.sealed))
+            draft = _as_kept(Draft.from_bytes(opener.open(row.sealed)))
             kept.append((row, redact(draft, redactor_of(draft.run))))
         except SealError as error:
             failures.append(Failure(claimed=row, reason=error.message))
@@ -53,6 +53,11 @@ def prepare(
         return Prepared([row for row, _ in kept], _counted(kept), written, failures)
     except CounterUnavailable:
         return _counted_apart(kept, written, failures)
+
+
+def _as_kept(draft: Draft) -> Draft:
+    """With no more digits than the ledger's column gives back, since a row shows them and is counted."""
+    return replace(draft, confidence=round(draft.confidence, 6))
 
 
 def _counted_apart(

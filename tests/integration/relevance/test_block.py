@@ -8,6 +8,7 @@ from api_shim.block import FORMATS, FRAMES
 from api_shim.session import read_session
 from foreword.counters import COUNTERS
 from foreword.counters import counter as counting
+from foreword.draft import Draft
 from foreword.errors import Unavailable
 from foreword.scope import Scope
 from tests.integration.relevance.library import Library
@@ -63,6 +64,22 @@ def test_stored_text_cannot_leave_its_row(library: Library, scope: Scope) -> Non
     assert len(lines) == 2 + len(CLOSING)
     assert all(line.startswith("- [fact-") for line in lines[1:-1])
     assert not set("\u202e\u2066\u200b") & set(text)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_confidence_costs_what_it_did_when_it_was_counted(
+    library: Library, scope: Scope, form: str
+) -> None:
+    """A confidence of more digits than are kept shows as it was counted, also where it just rounds to 1."""
+    surely = (0.99500000001, 0.9950001, 0.9949999, 0.994, 1 / 3)
+    for n, confidence in enumerate(surely):
+        library.write(
+            scope,
+            Draft(memory_ref=scope.memory_ref, content=f"zebra {n}", id=f"c{n}", confidence=confidence),
+        )
+    found = library.recall(scope, "zebra", form=form)
+    assert len(found.ids) == len(surely)
+    assert recounted("o200k_base", found.text) == found.report.used
 
 
 def test_a_json_block_is_one_document(library: Library, scope: Scope) -> None:

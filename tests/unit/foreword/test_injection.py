@@ -1,6 +1,7 @@
 """The injection budget: headroom's dials over whole entries, each fault of the original as a test."""
 
 import dataclasses
+import json
 import re
 import sys
 from datetime import UTC, date, datetime
@@ -16,6 +17,7 @@ from foreword import counters
 from foreword.counters import COUNTERS, counter
 from foreword.errors import CounterUnavailable, ValidationError
 from foreword.injection import InjectionBudget
+from foreword.json_row import JSON_HEAD, JSON_TAIL, json_advisory_row, render_json_row
 from foreword.render import HEADINGS, advisory_row, render_row, short_id
 from tests.unit.foreword import hostile
 
@@ -259,6 +261,33 @@ def test_a_ready_block_is_cut_to_whole_rows(
         assert all(row in there for row in kept)
         assert 0 < len(kept) <= max_entries
         assert omitted is None or advisory_row(omitted + len(contents) - len(kept)) in cut
+    assert budget.apply_to_text(cut) == cut
+
+
+@given(
+    st.lists(hostile.texts, max_size=6),
+    names,
+    st.integers(1, 120),
+    st.integers(1, 5),
+    st.none() | st.integers(0, 999),
+)
+def test_a_ready_json_block_is_cut_to_whole_rows(
+    contents: list[str], name: str, max_tokens: int, max_entries: int, omitted: int | None
+) -> None:
+    """Cut or not, a JSON block stays within the budget and is one document, of whole rows in order."""
+    budget = InjectionBudget(max_tokens=max_tokens, max_entries=max_entries, counter=name)
+    rows = [render_json_row(kind="fact", id=str(n), content=text) for n, text in enumerate(contents)]
+    advisory = [] if omitted is None else [json_advisory_row(omitted)]
+    ready = "".join((JSON_HEAD, *rows, *advisory, JSON_TAIL))
+    cut = budget.apply_to_text(ready)
+    assert counter(name).count(cut) <= max_tokens
+    if cut not in ("", ready):
+        _, *kept = json.loads(cut)
+        left = kept.pop() if omitted is not None else None
+        whole = iter(json.loads(ready))
+        assert all(row in whole for row in kept)
+        assert 0 < len(kept) <= max_entries
+        assert omitted is None or left == {"omitted": omitted + len(contents) - len(kept)}
     assert budget.apply_to_text(cut) == cut
 
 
