@@ -42,113 +42,167 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
            THEN substr(p_content, char_length(p_speaker) + 3) ELSE p_content END
 $$;
 
--- Postings of an entry, its speaker's name under '@'.
+-- Postings of an entry, its speaker's name under '@'. 'length' is how many words its body has, 'place' counts
+-- the rows.
 CREATE OR REPLACE FUNCTION postings_of(p_content text, p_speaker text)
-RETURNS TABLE (term text, tf integer)
+RETURNS TABLE (term text, tf smallint, length integer, place bigint)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT l.term, max(l.tf) FROM lexemes(body_of(p_content, p_speaker)) l GROUP BY l.term
-    UNION ALL
-    SELECT '@' || p_speaker, 1 WHERE p_speaker IS NOT NULL
+    SELECT t.term, t.tf::smallint, coalesce(sum(t.tf) FILTER (WHERE t.is_word) OVER (), 0)::integer,
+           row_number() OVER ()
+    FROM (
+        SELECT l.term, least(max(l.tf), 32767) AS tf, true AS is_word
+        FROM lexemes(body_of(p_content, p_speaker)) l GROUP BY l.term
+        UNION ALL
+        SELECT '@' || p_speaker, 1, false WHERE p_speaker IS NOT NULL
+    ) t
 $$;
 
--- Keeps postings, vectors and the embedding queue true to entries, whoever changes them.
+-- Deletes rows by where they lie, as one of the caller's look-ups in this transaction has found them. The settings
+-- leave the planner no other way, since it thinks of a tenant that is new or has grown as one of hardly any rows.
+CREATE OR REPLACE FUNCTION delete_at(p_table regclass, p_places tid[])
+RETURNS void
+LANGUAGE plpgsql
+SET enable_indexscan = off SET enable_bitmapscan = off SET enable_seqscan = off AS $$
+BEGIN
+    EXECUTE format('DELETE FROM %s WHERE ctid = ANY ($1)', p_table) USING p_places;
+END $$;
+
+-- Keeps postings, vectors and the embedding queue true to entries, whoever changes them: words by one statement
+-- for all rows of the one that fired it. A session keeps its plans, which may have been made for one row, or while
+-- the tables were small; so each look-up stands alone (OFFSET 0) and names a whole key.
 CREATE OR REPLACE FUNCTION index_entries()
 RETURNS trigger
 LANGUAGE plpgsql AS $$
+DECLARE
+    v_scopes bigint[];  -- of an UPDATE, the rows whose words come, go or change; null where that is every row
+    v_ids text[];
+    v_emptied bigint[] := '{}';  -- scopes without a live entry, whose postings go as a whole
+    v_change record;
 BEGIN
-    IF TG_OP = 'INSERT' THEN
-        PERFORM add_to_indexes(array_agg(f.seq), f.tenant_id, f.scope_id)
-        FROM fresh f WHERE NOT f.superseded GROUP BY f.tenant_id, f.scope_id;
-    ELSIF TG_OP = 'DELETE' THEN
-        PERFORM drop_postings(g.tenant_id, g.scope_id, g.seq, g.content, g.speaker)
-        FROM gone g WHERE NOT g.superseded;
-    ELSE
-        UPDATE vectors v SET costs = f.costs
-        FROM fresh f JOIN gone g USING (tenant_id, scope_id, id)
-        WHERE v.tenant_id = f.tenant_id AND v.scope_id = f.scope_id AND v.id = f.id
-          AND f.costs <> g.costs AND f.content = g.content;
-        PERFORM drop_postings(g.tenant_id, g.scope_id, g.seq, g.content, g.speaker)
-        FROM gone g JOIN fresh f USING (tenant_id, scope_id, id)
-        WHERE NOT g.superseded
-          AND (f.superseded OR f.content <> g.content OR f.speaker IS DISTINCT FROM g.speaker);
-        DELETE FROM vectors v USING gone g, fresh f
-        WHERE v.tenant_id = g.tenant_id AND v.scope_id = g.scope_id AND v.id = g.id
-          AND f.tenant_id = g.tenant_id AND f.scope_id = g.scope_id AND f.id = g.id
-          AND (f.superseded OR f.content <> g.content OR f.speaker IS DISTINCT FROM g.speaker);
-        DELETE FROM unembedded u USING fresh f
-        WHERE u.tenant_id = f.tenant_id AND u.scope_id = f.scope_id AND u.id = f.id AND f.superseded;
-        PERFORM add_to_indexes(array_agg(f.seq), f.tenant_id, f.scope_id)
-        FROM fresh f JOIN gone g USING (tenant_id, scope_id, id)
-        WHERE NOT f.superseded AND (f.content <> g.content OR f.speaker IS DISTINCT FROM g.speaker)
-        GROUP BY f.tenant_id, f.scope_id;
+    IF TG_OP = 'UPDATE' THEN
+        FOR v_change IN
+            SELECT c.*, m.model_id
+            FROM (SELECT tenant_id, scope_id, seq, id, costs FROM fresh
+                  EXCEPT SELECT tenant_id, scope_id, seq, id, costs FROM gone) c
+            CROSS JOIN embedding_models m
+        LOOP
+            UPDATE vectors SET costs = v_change.costs
+            WHERE tenant_id = v_change.tenant_id AND scope_id = v_change.scope_id AND model_id = v_change.model_id
+              AND seq = v_change.seq AND id = v_change.id;
+        END LOOP;
+        SELECT array_agg(c.scope_id), array_agg(c.id) INTO v_scopes, v_ids
+        FROM (SELECT scope_id, id, superseded, content, speaker FROM gone
+              EXCEPT SELECT scope_id, id, superseded, content, speaker FROM fresh) c;
+        IF v_ids IS NULL THEN RETURN NULL; END IF;
+        FOR v_change IN
+            SELECT g.tenant_id, g.scope_id, g.seq, g.id, m.model_id FROM gone g CROSS JOIN embedding_models m
+            WHERE (g.scope_id, g.id) IN (SELECT * FROM unnest(v_scopes, v_ids))
+        LOOP
+            DELETE FROM vectors
+            WHERE tenant_id = v_change.tenant_id AND scope_id = v_change.scope_id AND model_id = v_change.model_id
+              AND seq = v_change.seq AND id = v_change.id;
+            DELETE FROM unembedded
+            WHERE tenant_id = v_change.tenant_id AND model_id = v_change.model_id AND scope_id = v_change.scope_id
+              AND id = v_change.id;
+        END LOOP;
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        FOR v_change IN
+            SELECT g.tenant_id, g.scope_id
+            FROM (SELECT tenant_id, scope_id, count(*) AS n FROM gone
+                  WHERE NOT superseded GROUP BY tenant_id, scope_id) g
+            CROSS JOIN LATERAL (
+                SELECT s.documents FROM scopes s
+                WHERE s.tenant_id = g.tenant_id AND s.scope_id = g.scope_id OFFSET 0) s
+            WHERE g.n >= s.documents AND (
+                SELECT true FROM entries e
+                WHERE e.tenant_id = g.tenant_id AND e.scope_id = g.scope_id AND NOT e.superseded LIMIT 1) IS NULL
+        LOOP
+            DELETE FROM postings WHERE tenant_id = v_change.tenant_id AND scope_id = v_change.scope_id;
+            UPDATE scopes SET documents = 0, terms = 0
+            WHERE tenant_id = v_change.tenant_id AND scope_id = v_change.scope_id;
+            v_emptied := v_emptied || v_change.scope_id;
+        END LOOP;
+    END IF;
+    IF TG_OP <> 'INSERT' THEN
+        FOR v_change IN
+            SELECT g.tenant_id, g.scope_id, array_agg(p.ctid) AS places,
+                   count(*) FILTER (WHERE t.place = 1) AS documents,
+                   coalesce(sum(t.length) FILTER (WHERE t.place = 1), 0) AS terms
+            FROM gone g CROSS JOIN LATERAL postings_of(g.content, g.speaker) t CROSS JOIN LATERAL (
+                SELECT p.ctid FROM postings p
+                WHERE p.tenant_id = g.tenant_id AND p.scope_id = g.scope_id AND p.term = t.term AND p.seq = g.seq
+                OFFSET 0) p
+            WHERE NOT g.superseded AND g.scope_id <> ALL (v_emptied)
+              AND (v_ids IS NULL OR (g.scope_id, g.id) IN (SELECT * FROM unnest(v_scopes, v_ids)))
+            GROUP BY g.tenant_id, g.scope_id
+        LOOP
+            PERFORM delete_at('postings', v_change.places);
+            UPDATE scopes SET documents = documents - v_change.documents, terms = terms - v_change.terms
+            WHERE tenant_id = v_change.tenant_id AND scope_id = v_change.scope_id;
+        END LOOP;
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        FOR v_change IN
+            WITH words AS MATERIALIZED (
+                SELECT f.tenant_id, f.scope_id, f.seq, t.*
+                FROM fresh f CROSS JOIN LATERAL postings_of(f.content, f.speaker) t
+                WHERE NOT f.superseded
+                  AND (v_ids IS NULL OR (f.scope_id, f.id) IN (SELECT * FROM unnest(v_scopes, v_ids)))
+            ), added AS (
+                INSERT INTO postings (tenant_id, scope_id, term, seq, tf, length)
+                SELECT tenant_id, scope_id, term, seq, tf, length FROM words
+                ORDER BY tenant_id, scope_id, term COLLATE "C", seq  -- as the index lies
+                ON CONFLICT DO NOTHING
+            )
+            SELECT tenant_id, scope_id, count(*) AS documents, sum(length) AS terms
+            FROM words WHERE place = 1 GROUP BY tenant_id, scope_id
+        LOOP
+            UPDATE scopes SET documents = documents + v_change.documents, terms = terms + v_change.terms
+            WHERE tenant_id = v_change.tenant_id AND scope_id = v_change.scope_id;
+        END LOOP;
+        INSERT INTO unembedded (tenant_id, scope_id, id, model_id)
+        SELECT f.tenant_id, f.scope_id, f.id, m.model_id
+        FROM fresh f, embedding_models m
+        WHERE NOT f.superseded AND m.state <> 'retired'
+          AND (v_ids IS NULL OR (f.scope_id, f.id) IN (SELECT * FROM unnest(v_scopes, v_ids)))
+        ON CONFLICT (tenant_id, model_id, scope_id, id) DO UPDATE SET failures = 0, queued_at = now();
     END IF;
     RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION add_to_indexes(p_seqs bigint[], p_tenant integer, p_scope bigint)
-RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    v_documents bigint;
-    v_terms bigint;
+-- The turn that a conversation has come to, or a scope among what belongs to none; null before the first.
+-- Two queries, since each finds it at the end of the index; the settings keep other plans away.
+CREATE OR REPLACE FUNCTION last_turn(p_tenant integer, p_scope bigint, p_conversation text)
+RETURNS integer
+LANGUAGE plpgsql STABLE
+SET enable_sort = off SET enable_seqscan = off AS $$
 BEGIN
-    WITH wanted AS MATERIALIZED (
-        SELECT e.id, e.seq, p.term, p.tf,
-               sum(p.tf) FILTER (WHERE NOT starts_with(p.term, '@')) OVER (PARTITION BY e.seq) AS length
-        FROM unnest(p_seqs) AS g (seq) JOIN entries e USING (seq), postings_of(e.content, e.speaker) p
-        WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND NOT e.superseded
-    ), kept AS (
-        INSERT INTO postings (tenant_id, scope_id, term, seq, tf, length)
-        SELECT p_tenant, p_scope, term, seq, least(tf, 32767), coalesce(length, 0) FROM wanted
-        ON CONFLICT DO NOTHING
-    )
-    SELECT count(DISTINCT seq), coalesce(sum(tf) FILTER (WHERE NOT starts_with(term, '@')), 0)
-    INTO v_documents, v_terms FROM wanted;
-    INSERT INTO unembedded (tenant_id, scope_id, id, model_id)
-    SELECT p_tenant, p_scope, e.id, m.model_id
-    FROM unnest(p_seqs) AS g (seq) JOIN entries e USING (seq), embedding_models m
-    WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND NOT e.superseded AND m.state <> 'retired'
-    ON CONFLICT (tenant_id, model_id, scope_id, id) DO UPDATE SET failures = 0, queued_at = now();
-    UPDATE scopes SET documents = documents + v_documents, terms = terms + v_terms
-    WHERE tenant_id = p_tenant AND scope_id = p_scope;
+    IF p_conversation IS NULL THEN
+        RETURN (
+            SELECT e.turn FROM entries e
+            WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND e.conversation IS NULL
+              AND e.turn IS NOT NULL
+            ORDER BY e.conversation DESC, e.turn DESC LIMIT 1);
+    END IF;
+    RETURN (
+        SELECT e.turn FROM entries e
+        WHERE e.tenant_id = p_tenant AND e.scope_id = p_scope AND e.conversation = p_conversation
+          AND e.turn IS NOT NULL
+        ORDER BY e.conversation DESC, e.turn DESC LIMIT 1);
 END $$;
 
-CREATE OR REPLACE FUNCTION drop_postings(
-    p_tenant integer, p_scope bigint, p_seq bigint, p_content text, p_speaker text
-)
-RETURNS void
-LANGUAGE sql AS $$
-    WITH gone AS (
-        DELETE FROM postings p USING postings_of(p_content, p_speaker) t
-        WHERE p.tenant_id = p_tenant AND p.scope_id = p_scope AND p.term = t.term AND p.seq = p_seq
-        RETURNING p.term, p.tf
-    )
-    UPDATE scopes SET documents = documents - 1,
-           terms = terms - (SELECT coalesce(sum(tf), 0) FROM gone WHERE NOT starts_with(term, '@'))
-    WHERE tenant_id = p_tenant AND scope_id = p_scope AND EXISTS (SELECT FROM gone)
-$$;
-
+-- Numbers what is put in without a turn; the drain numbers its batch itself, a conversation at a time.
 CREATE OR REPLACE FUNCTION number_turn()
 RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-    IF NEW.conversation IS NULL THEN  -- two queries, since each finds the last turn at the end of the index
-        SELECT e.turn INTO NEW.turn FROM entries e
-        WHERE e.tenant_id = NEW.tenant_id AND e.scope_id = NEW.scope_id AND e.conversation IS NULL
-          AND e.turn IS NOT NULL
-        ORDER BY e.conversation DESC, e.turn DESC LIMIT 1;
-    ELSE
-        SELECT e.turn INTO NEW.turn FROM entries e
-        WHERE e.tenant_id = NEW.tenant_id AND e.scope_id = NEW.scope_id AND e.conversation = NEW.conversation
-          AND e.turn IS NOT NULL
-        ORDER BY e.conversation DESC, e.turn DESC LIMIT 1;
-    END IF;
-    NEW.turn := coalesce(NEW.turn, 0) + 1;
+    NEW.turn := coalesce(last_turn(NEW.tenant_id, NEW.scope_id, NEW.conversation), 0) + 1;
     RETURN NEW;
 END $$;
 
 CREATE OR REPLACE TRIGGER entries_turn BEFORE INSERT ON entries
-    FOR EACH ROW EXECUTE FUNCTION number_turn();
+    FOR EACH ROW WHEN (NEW.turn IS NULL) EXECUTE FUNCTION number_turn();
 CREATE OR REPLACE TRIGGER entries_added AFTER INSERT ON entries
     REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION index_entries();
 CREATE OR REPLACE TRIGGER entries_changed AFTER UPDATE ON entries
@@ -302,8 +356,18 @@ BEGIN
         WHERE s.active > 0 AND s.documents = 0
     ) n
     WHERE e.tenant_id = n.tenant_id AND e.scope_id = n.scope_id AND e.seq = n.seq AND e.turn IS NULL;
-    PERFORM add_to_indexes(array_agg(e.seq), e.tenant_id, e.scope_id)
-    FROM entries e JOIN scopes s USING (tenant_id, scope_id)
-    WHERE s.active > 0 AND s.documents = 0 AND NOT e.superseded
-    GROUP BY e.tenant_id, e.scope_id;
+    WITH words AS MATERIALIZED (
+        SELECT e.tenant_id, e.scope_id, e.seq, t.*
+        FROM entries e JOIN scopes s USING (tenant_id, scope_id)
+        CROSS JOIN LATERAL postings_of(e.content, e.speaker) t
+        WHERE s.active > 0 AND s.documents = 0 AND NOT e.superseded
+    ), added AS (
+        INSERT INTO postings (tenant_id, scope_id, term, seq, tf, length)
+        SELECT tenant_id, scope_id, term, seq, tf, length FROM words
+        ORDER BY tenant_id, scope_id, term COLLATE "C", seq
+    )
+    UPDATE scopes s SET documents = c.documents, terms = c.terms
+    FROM (SELECT tenant_id, scope_id, count(*) AS documents, sum(length) AS terms
+          FROM words WHERE place = 1 GROUP BY tenant_id, scope_id) c
+    WHERE s.tenant_id = c.tenant_id AND s.scope_id = c.scope_id;
 END $$;

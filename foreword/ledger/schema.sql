@@ -235,8 +235,7 @@ CREATE TABLE postings (
     seq        bigint NOT NULL,
     tf         smallint NOT NULL,
     length     integer NOT NULL,
-    PRIMARY KEY (tenant_id, scope_id, term, seq),
-    FOREIGN KEY (tenant_id, scope_id) REFERENCES scopes ON DELETE CASCADE
+    PRIMARY KEY (tenant_id, scope_id, term, seq)  -- and no foreign key: they go with their entry, by trigger
 );
 
 DO $$

@@ -37,34 +37,44 @@ WITH given AS MATERIALIZED (
     FROM given, unnest(supersedes) AS old_id
     WHERE old_id <> id
     ON CONFLICT DO NOTHING
+), placed AS (
+    SELECT n.seq, c.last + n.place AS turn
+    FROM (SELECT coalesce(last_turn(current_tenant(), scope_id, conversation), 0) AS last,
+                 array_agg(seq ORDER BY seq) AS seqs
+          FROM given GROUP BY scope_id, conversation) c,
+         unnest(c.seqs) WITH ORDINALITY AS n (seq, place)
 ), kept AS (
     INSERT INTO entries (
         tenant_id, scope_id, seq, id, content, tags, kind, confidence, pinned, metadata, source, speaker,
-        conversation, links, supersedes, observed_at, created_at, expires_at, superseded, costs, row_costs,
-        json_costs)
+        conversation, links, supersedes, observed_at, created_at, expires_at, superseded, turn, costs,
+        row_costs, json_costs)
     SELECT current_tenant(), g.scope_id, g.seq, g.id, g.content, g.tags, g.kind, g.confidence, g.pinned,
            g.metadata, g.source, g.speaker, g.conversation, g.links, g.supersedes, g.observed_at,
            g.created_at, g.expires_at,
-           EXISTS (SELECT FROM supersessions x WHERE x.tenant_id = current_tenant()
-                   AND x.scope_id = g.scope_id AND x.old_id = g.id)
-           OR EXISTS (SELECT FROM given n WHERE n.scope_id = g.scope_id AND n.id <> g.id
-                      AND g.id = ANY (n.supersedes)),
-           g.costs, g.row_costs, g.json_costs
-    FROM given g
+           -- one look-up a row, whatever the planner thinks of a tenant's supersessions
+           (SELECT true FROM supersessions x WHERE x.tenant_id = current_tenant()
+            AND x.scope_id = g.scope_id AND x.old_id = g.id LIMIT 1) IS NOT NULL
+           OR (g.scope_id, g.id) IN (SELECT n.scope_id, old_id FROM given n, unnest(n.supersedes) AS old_id
+                                     WHERE old_id <> n.id),
+           p.turn, g.costs, g.row_costs, g.json_costs
+    FROM given g JOIN placed p USING (seq)
     ORDER BY g.seq
     RETURNING scope_id, id, seq, tags, superseded
 ), tagged AS (
     INSERT INTO entry_tags (tenant_id, scope_id, tag, seq, id)
     SELECT current_tenant(), scope_id, tag, seq, id FROM kept, unnest(tags) AS tag
 ), cleared AS (
-    DELETE FROM inbox i USING kept k
-    WHERE i.tenant_id = current_tenant() AND i.scope_id = k.scope_id AND i.seq = k.seq
+    SELECT delete_at('inbox', ARRAY(
+        SELECT i.ctid FROM kept k CROSS JOIN LATERAL (
+            SELECT i.ctid FROM inbox i
+            WHERE i.tenant_id = current_tenant() AND i.scope_id = k.scope_id AND i.seq = k.seq AND i.id = k.id
+            OFFSET 0) i))
 ), told AS (
     INSERT INTO events (tenant_id, scope_id, type, ids)
     SELECT current_tenant(), scope_id, 'memory.written', array_agg(id ORDER BY seq)
     FROM kept GROUP BY scope_id
 )
-SELECT scope_id, seq, superseded FROM kept
+SELECT scope_id, seq, superseded FROM kept, cleared
 
 -- name: supersede
 UPDATE entries e SET superseded = true
