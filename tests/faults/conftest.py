@@ -17,9 +17,12 @@ SHORTEST_VISIBILITY = "30"
 
 @pytest.fixture(scope="session")
 def hurt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    """A product with two workers that these tests share; each leaves it running."""
+    """A product with two workers that these tests share; each leaves it running.
+
+    Its vectors are hashes: what is hurt is how they are kept, and a model would take the time of the writes.
+    """
     folder = tmp_path_factory.mktemp("hurt") / "data"
-    settings = {"FOREWORD_BROKER_VISIBILITY_TIMEOUT": SHORTEST_VISIBILITY}
+    settings = {"FOREWORD_BROKER_VISIBILITY_TIMEOUT": SHORTEST_VISIBILITY, "FOREWORD_EMBEDDER": "hashing"}
     product = Product(folder, "--port", "0", "--workers", "2", **settings).start()
     try:
         product.wait_ready()

@@ -19,7 +19,7 @@ from tests.integration.rig import Rig
 from tests.integration.stepwise import Drain, Removal
 from worker.stores.rebuild import rebuild
 from worker.upkeep.expire import expire
-from worker.upkeep.recount import recount
+from worker.upkeep.recount import recount_tenant
 from worker.write import drain
 
 HOUR = 3_600_000
@@ -202,7 +202,7 @@ def test_a_flush_and_a_rebuild_of_the_same_version(played: Played) -> None:
 
 def test_a_recount_ends_what_is_remembered(played: Played) -> None:
     """Costs may be others afterwards, so the version is."""
-    for _ in recount(played.parts, everything=True):
+    for _ in recount_tenant(played.scope.tenant, played.parts, everything=True):
         played.check()
     played.warm()
     assert played.remembered() == 0

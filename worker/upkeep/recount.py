@@ -46,7 +46,7 @@ def outstanding(parts: Parts) -> int:
 def recount(parts: Parts, *, everything: bool = False) -> Iterator[int]:
     """Recounts batch by batch, yielding the size of each; ``everything`` takes complete entries too."""
     for tenant in parts.ledger.across_tenants("all_tenants"):
-        yield from _tenant(tenant["tenant_id"], parts, everything)
+        yield from recount_tenant(tenant["tenant_id"], parts, everything=everything)
 
 
 def complete(owner_url: str) -> None:
@@ -55,7 +55,8 @@ def complete(owner_url: str) -> None:
         conn.execute("UPDATE counters SET complete = true, json_complete = true")
 
 
-def _tenant(tenant: int, parts: Parts, everything: bool) -> Iterator[int]:
+def recount_tenant(tenant: int, parts: Parts, *, everything: bool = False) -> Iterator[int]:
+    """The same for one tenant alone."""
     after = (0, "")
     while True:
         with parts.ledger.transaction(tenant) as filing:
