@@ -5,6 +5,9 @@ waiter that gives up leaves its place in the line, so that no reply ever reaches
 with the connection itself (a timeout, a reset, a reply that is none) fails every waiter and ends it; the next
 command makes a new one, which knows the run of the server before it carries anything.
 
+A server that takes calls and does not greet has hung: it is called in the background until it answers again,
+and meanwhile commands fail at once, since each would otherwise wait as long as the first.
+
 Only commands that may be repeated belong here: one whose connection broke is sent once more. Redirections of
 a cluster (MOVED, ASK), LOADING and READONLY are refusals like any other.
 """
@@ -12,6 +15,7 @@ a cluster (MOVED, ASK), LOADING and READONLY are refusals like any other.
 import asyncio
 import ssl
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -26,8 +30,12 @@ PATIENCE_S: Final = 2.0
 MOST_IN_FLIGHT: Final = 4096
 """Commands a connection carries at once; more wait for their turn."""
 
+_AGAIN_S: Final = 0.25
+"""Between two calls to a server that has hung."""
 _GRACE_S: Final = 0.1
 """An event loop that was busy for too long first reads what has arrived meanwhile."""
+
+_HUNG: Final = "The server does not answer."
 
 
 def _refusal(message: str) -> ResponseError:
@@ -119,7 +127,7 @@ class Link(asyncio.Protocol):
         elif not again:
             self._watch = self._loop.call_later(_GRACE_S, lambda: self._look(again=True))
         else:
-            self._fail(TimedOut, "The server does not answer.")
+            self._fail(TimedOut, _HUNG)
 
     def _fail(self, error: type[RedisError], message: str) -> None:
         self.lost = True
@@ -173,6 +181,9 @@ class Place:
                 for command in self.greeting:
                     await link.ask(command)
                 link.run_id = _run_id(await link.ask(("INFO", "server")))
+        except TimeoutError as error:
+            link.abort()
+            raise TimedOut(_HUNG) from error
         except OSError as error:
             link.abort()
             raise Lost("The server cannot be reached.") from error
@@ -204,6 +215,7 @@ class Connection:
         self._patience = patience
         self._link: Link | None = None
         self._connecting: asyncio.Task[Link] | None = None
+        self._returning: asyncio.Task[None] | None = None
         self._closed = False
 
     async def ask(self, *command: Any) -> tuple[Any, str]:
@@ -220,6 +232,9 @@ class Connection:
     async def close(self) -> None:
         """Closes the connection for good; whoever waits is told that it is lost."""
         self._closed = True
+        if self._returning is not None:
+            self._returning.cancel()
+            await asyncio.wait([self._returning])
         if self._connecting is not None:
             await asyncio.wait([self._connecting])
         if self._link is not None:
@@ -231,6 +246,8 @@ class Connection:
             return self._link
         if self._closed:
             raise Lost("The connection is closed.")
+        if self._returning is not None:
+            raise TimedOut(_HUNG)
         if self._connecting is None:
             self._connecting = asyncio.create_task(self._place.connect(self._patience))
             self._connecting.add_done_callback(self._connected)
@@ -238,5 +255,20 @@ class Connection:
 
     def _connected(self, task: "asyncio.Task[Link]") -> None:
         self._connecting = None
-        if not task.cancelled() and task.exception() is None:
+        if task.cancelled():
+            return
+        if (error := task.exception()) is None:
             self._link = task.result()
+        elif isinstance(error, TimedOut) and not self._closed:
+            self._returning = asyncio.create_task(self._return())
+
+    async def _return(self) -> None:
+        """Ends with a connection."""
+        try:
+            while self._link is None or self._link.lost:
+                with suppress(RedisError):
+                    self._link = await self._place.connect(self._patience)
+                    return
+                await asyncio.sleep(_AGAIN_S)
+        finally:
+            self._returning = None

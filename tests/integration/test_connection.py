@@ -4,7 +4,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -127,6 +127,35 @@ async def _run(connection: Connection) -> str:
     info, run_id = await connection.ask("INFO", "server")
     assert f"run_id:{run_id}\r\n".encode() in info
     return run_id
+
+
+def test_a_hung_server_is_waited_for_once(runner: asyncio.Runner) -> None:
+    """After one command ran out of patience all others fail at once, until the server answers again."""
+    hung = True
+    heard: list[list[bytes]] = []
+
+    async def behave(command: list[bytes], peer: Peer) -> None:
+        heard.append(command)
+        if not hung and not await peer.greet(command):
+            await peer.send(bulk(command[1]))
+
+    async def come_back(connection: Connection) -> bytes:
+        while True:
+            with suppress(TimedOut):
+                return bytes((await connection.ask("GET", "here"))[0])
+            await asyncio.sleep(0.05)
+
+    async def work() -> None:
+        nonlocal hung
+        async with scripted(behave, greets=False) as url, connected(url, patience=0.5) as connection:
+            for _ in range(1000):
+                with pytest.raises(TimedOut):
+                    await connection.ask("GET", "away")
+            assert all(command[0] == b"INFO" for command in heard)
+            hung = False
+            assert await come_back(connection) == b"here"
+
+    play(runner, work())
 
 
 def test_a_connection_reset_inside_a_reply(runner: asyncio.Runner) -> None:
