@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -121,13 +122,19 @@ def call(product: dict[str, Any], command: str) -> httpx.Response:
     return httpx.request(method, url, headers=headers, content=body, timeout=30)
 
 
+@pytest.fixture(scope="module")
+def whole(product: dict[str, Any], shim: Callable[..., str]) -> dict[str, Any]:
+    """The product behind a shim that mounts what is off by default too."""
+    return product | {"url": shim(FOREWORD_OPENWOP_RUNS="true")}
+
+
 @pytest.mark.parametrize(("command", "answer"), CALLS)
-def test_a_call_answers_in_the_documented_shape(product: dict[str, Any], command: str, answer: str) -> None:
+def test_a_call_answers_in_the_documented_shape(whole: dict[str, Any], command: str, answer: str) -> None:
     """Each call of docs/api.md gives the fields that stand below it."""
     write = {"memoryRef": "agent/7", "content": "Invoices go to Ada.", "tags": ["billing"]}
-    headers = {"Authorization": f"Bearer {product['apiKey']}"}
+    headers = {"Authorization": f"Bearer {whole['apiKey']}"}
     for _ in range(6):
         httpx.post(
-            f"{product['url']}/v1/memory/entries?wait=30", headers=headers, json=write
+            f"{whole['url']}/v1/memory/entries?wait=30", headers=headers, json=write
         ).raise_for_status()
-    assert shape(call(product, command).json()) == shape(json.loads(answer))
+    assert shape(call(whole, command).json()) == shape(json.loads(answer))

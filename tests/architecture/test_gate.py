@@ -64,8 +64,8 @@ def strays(python: Sources) -> list[tuple[str, str, str]]:
             name = called(call)
             if name in MAKERS and (path, around) not in MAKERS[name]:
                 found.append((path, around, name))
-            elif name == "replace" and path.startswith("worker/") and len(call.args) == 1:
-                if path != "worker/steps/redact.py":
+            elif name == "replace" and path.startswith("worker/") and path != "worker/steps/redact.py":
+                if {keyword.arg for keyword in call.keywords} & {*TEXT, "draft", None}:
                     found.append((path, around, "replace"))
             elif name in ("run", "_hide") and path.startswith("worker/"):
                 queries = {arg.value for arg in call.args if isinstance(arg, ast.Constant)} & WRITERS.keys()
