@@ -31,7 +31,7 @@ def migrate(database_url: str | None, data_dir: Path) -> None:
 
     address = options.ledger(database_url, data_dir)
     shim_password, worker_password = _passwords(address, data_dir)
-    with _ledger_errors():
+    with ledger_errors():
         applied = apply(address, shim_password=shim_password, worker_password=worker_password)
     for name in applied:
         click.echo(f"applied {name}")
@@ -56,7 +56,7 @@ def create_tenant(name: str, database_url: str | None, data_dir: Path) -> None:
     """
     from foreword.ledger.tenants import ensure_tenant
 
-    with _ledger_errors():
+    with ledger_errors():
         ensure_tenant(options.ledger(database_url, data_dir), name)
     click.echo(name)
 
@@ -74,7 +74,7 @@ def list_tenants(as_json: bool, database_url: str | None, data_dir: Path) -> Non
     """
     from foreword.ledger import tenants as ledger_tenants
 
-    with _ledger_errors():
+    with ledger_errors():
         found = ledger_tenants.list_tenants(options.ledger(database_url, data_dir))
     rows = [{"tenant": t.name, "pii": t.pii, "createdAt": _when(t.created_at)} for t in found]
     _show(rows, as_json)
@@ -101,7 +101,7 @@ def redact_personal_data(name: str, kinds: tuple[str, ...], database_url: str | 
     """
     from foreword.ledger.tenants import set_pii
 
-    with _ledger_errors():
+    with ledger_errors():
         known = set_pii(options.ledger(database_url, data_dir), name, list(kinds))
     if not known:
         raise NotFound("There is no tenant of this name.")
@@ -138,7 +138,7 @@ def create_key(
     from foreword.ledger import api_keys
 
     scopes = [part for part in (part.strip() for part in scope.split(",")) if part]
-    with _ledger_errors():
+    with ledger_errors():
         key = api_keys.create_key(options.ledger(database_url, data_dir), tenant, scopes, ref_glob)
     click.echo(key)
     output.note("Keep it now: it is stored hashed and cannot be shown again.")
@@ -159,7 +159,7 @@ def list_keys(tenant: str | None, as_json: bool, database_url: str | None, data_
     """
     from foreword.ledger import api_keys
 
-    with _ledger_errors():
+    with ledger_errors():
         found = api_keys.list_keys(options.ledger(database_url, data_dir), tenant)
     rows = [
         {
@@ -188,7 +188,7 @@ def revoke_key(key_id: str, database_url: str | None, data_dir: Path) -> None:
     """
     from foreword.ledger import api_keys
 
-    with _ledger_errors():
+    with ledger_errors():
         revoked = api_keys.revoke_key(options.ledger(database_url, data_dir), key_id)
     if not revoked:
         raise NotFound("There is no living key of this id; see 'foreword keys list'.")
@@ -211,7 +211,7 @@ def _passwords(address: str, data_dir: Path) -> tuple[str, str]:
 
 
 @contextmanager
-def _ledger_errors() -> Iterator[None]:
+def ledger_errors() -> Iterator[None]:
     """The driver's errors in our words; its own may hold addresses and statements."""
     import psycopg
 

@@ -38,6 +38,12 @@ def ensure_tenant(database_url: str, name: str) -> int:
     return int(row[0])
 
 
+def remove_tenant(database_url: str, name: str) -> bool:
+    """Removes a tenant with its keys and everything it holds; whether there was one."""
+    with psycopg.connect(database_url) as conn:
+        return conn.execute("DELETE FROM tenants WHERE name = %s", (name,)).rowcount == 1
+
+
 def list_tenants(database_url: str) -> list[Tenant]:
     """Every tenant, oldest first."""
     with psycopg.connect(database_url, row_factory=class_row(Tenant)) as conn:
