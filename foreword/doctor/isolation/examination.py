@@ -179,7 +179,7 @@ class Examination:
 
 
 def _client(url: str, key: str, transport: httpx.BaseTransport | None) -> httpx.Client:
-    headers = {"Authorization": f"Bearer {key}"}
+    headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
     return httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=TIMEOUT_S, transport=transport)
 
 
