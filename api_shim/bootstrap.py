@@ -56,6 +56,7 @@ def build(settings: ShimSettings) -> Parts:
     questions = Questions(_embedder(settings))
     searcher = Searcher(database, questions)
     capabilities = _capabilities(settings, questions)
+    serving = Serving(database, capabilities)
     acceptor = Acceptor(
         database=database,
         reader=reader,
@@ -67,7 +68,7 @@ def build(settings: ShimSettings) -> Parts:
     return Parts(
         settings=settings,
         capabilities=capabilities,
-        serving=Serving(database, capabilities),
+        serving=serving,
         database=database,
         hot_view=hot_view,
         keyring=Keyring(database),
@@ -76,7 +77,7 @@ def build(settings: ShimSettings) -> Parts:
         searcher=searcher,
         recaller=Recaller(searcher),
         acceptor=acceptor,
-        engine=_engine(settings, capabilities, acceptor, searcher),
+        engine=_engine(settings, serving, acceptor, searcher),
         remover=Remover(database=database, hot_view=hot_view, reader=reader, rebuild=bell.cold),
         sealer=sealer,
         bell=bell,
@@ -86,20 +87,18 @@ def build(settings: ShimSettings) -> Parts:
     )
 
 
-def _engine(
-    settings: ShimSettings, capabilities: Capabilities, acceptor: Acceptor, searcher: Searcher
-) -> Engine:
+def _engine(settings: ShimSettings, serving: Serving, acceptor: Acceptor, searcher: Searcher) -> Engine:
     memory = MemoryDoors(
         acceptor=acceptor,
         reader=acceptor.reader,
         searcher=searcher,
         database=acceptor.database,
-        counter=capabilities.counter,
-        semantic=capabilities.semantic,
+        counter=settings.token_counter,
         limits=settings.limits(),
     )
     store = RunStore(acceptor.database, settings.openwop_run_lease)
-    return Engine(store, Registry(acceptor.database, acceptor.sealer), memory)
+    registry = Registry(acceptor.database, acceptor.sealer)
+    return Engine(store, registry, memory, serving.capabilities)
 
 
 def _capabilities(settings: ShimSettings, questions: Questions) -> Capabilities:

@@ -93,6 +93,7 @@ RUNS: tuple[Guarded, ...] = (
     Guarded("POST", "/v1/runs", "write", runs.create_run, described.CREATE),
     Guarded("GET", "/v1/runs/{runId}", "read", runs.get_run, described.GET),
     Guarded("GET", "/v1/runs/{runId}/events", "read", stream.run_events, described.EVENTS),
+    Guarded("GET", "/v1/runs/{runId}/events/poll", "read", stream.poll_events, described.POLL),
     Guarded("POST", "/v1/runs/{runId}:fork", "write", runs.fork_run, described.FORK),
     Guarded("GET", "/v1/agents", "read", agents.list_agents, described.AGENTS),
 )

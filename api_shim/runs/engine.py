@@ -9,12 +9,13 @@ the run, from any shim, fails it as ``run_lost``.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+from api_shim.capabilities import Capabilities
 from api_shim.runs.failure import failed
 from api_shim.runs.live import NODE, LiveMemory, MemoryDoors
 from api_shim.runs.memory import Memory
@@ -38,11 +39,15 @@ _CLOSING_S: Final = 3.0
 
 @dataclass
 class Engine:
-    """Starts runs and sees them through. ``seen_as`` may stand between programs and memory (in tests)."""
+    """Starts runs and sees them through. ``host`` says what can be done here now.
+
+    ``seen_as`` may stand between programs and their memory: so a test makes it break its word.
+    """
 
     store: RunStore
     registry: Registry
     doors: MemoryDoors
+    host: Callable[[], Awaitable[Capabilities]]
     most: int = MOST_RUNS
     workflows: Mapping[str, Workflow] = field(default_factory=lambda: WORKFLOWS)
     seen_as: Callable[[Memory], Memory] = lambda memory: memory
@@ -138,7 +143,8 @@ class Engine:
             await self.store.admit_outsider()
             self._has_outsider = True
         await self.store.tell(tenant, run.id, [("node.started", {"nodeId": NODE})])
-        memory = LiveMemory(doors=self.doors, tenant=tenant, run=run.id)
+        semantic = (await self.host()).semantic
+        memory = LiveMemory(doors=self.doors, tenant=tenant, run=run.id, semantic=semantic)
         stage = Stage(
             memory_ref=own_ref(run.workflow_id, run.id),
             memory=self.seen_as(memory),

@@ -42,9 +42,9 @@ class MemoryDoors:
     searcher: Searcher
     database: Database
     counter: str
-    semantic: bool
     limits: Limits
     clock: Callable[[], int] = now_ms
+    patience_s: float = PATIENCE_S
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,7 @@ class LiveMemory:
 
     doors: MemoryDoors
     tenant: int
+    semantic: bool = False
     run: str | None = None
     written: list[str] = field(default_factory=list)
     _last: dict[str, int] = field(default_factory=dict)
@@ -62,11 +63,6 @@ class LiveMemory:
         """The advertised counter."""
         return self.doors.counter
 
-    @property
-    def semantic(self) -> bool:
-        """Whether meaning can be searched."""
-        return self.doors.semantic
-
     async def remember(self, memory_ref: str, notes: Sequence[Note]) -> list[str]:
         """Accepts Drafts as the door does and waits until a worker has filed them."""
         try:
@@ -74,7 +70,10 @@ class LiveMemory:
             receipts = await self.doors.acceptor.accept(self.tenant, drafts)
         except ValidationError as error:
             raise failed("memory_write_failed") from error
-        filed = {receipt.seq: receipt for receipt in await self.doors.acceptor.wait(receipts, PATIENCE_S)}
+        filed = {
+            receipt.seq: receipt
+            for receipt in await self.doors.acceptor.wait(receipts, self.doors.patience_s)
+        }
         for receipt in receipts:
             _require_filed(filed[receipt.seq])
         self._last[memory_ref] = receipts[-1].seq

@@ -53,18 +53,18 @@ def shim(running_product: Product) -> Iterator[Callable[..., str]]:
             port = ports.free()
             process = subprocess.Popen(
                 (sys.executable, "-m", "api_shim"),
-                env={**os.environ, **_environment(running_product, port), **settings},
+                env={**os.environ, **environment(running_product, port), **settings},
             )
             stack.callback(process.wait, 20)
             stack.callback(process.terminate)
             url = f"http://127.0.0.1:{port}"
-            eventually(lambda: _serves(url), "a second shim serves")
+            eventually(lambda: serves(url), "a second shim serves")
             return url
 
         yield start
 
 
-def _environment(running: Product, port: int) -> dict[str, str]:
+def environment(running: Product, port: int) -> dict[str, str]:
     ready = running.wait_ready()
     kept = Credentials.load(Folder(running.data_dir).credentials)
     assert kept is not None
@@ -78,7 +78,7 @@ def _environment(running: Product, port: int) -> dict[str, str]:
     }
 
 
-def _serves(url: str) -> bool:
+def serves(url: str) -> bool:
     try:
         return httpx.get(f"{url}/readyz").status_code == 200
     except httpx.TransportError:

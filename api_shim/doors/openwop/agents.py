@@ -13,5 +13,6 @@ from foreword.entry import compact
 async def list_agents(request: Request, _: Caller, parts: Parts) -> Response:
     """``GET /v1/agents``: who runs here; degraded where this host lacks what they need."""
     options(request).close()
-    body = inventory(AGENTS, parts.capabilities.dimensions())
+    host = await parts.serving.capabilities()
+    body = inventory(AGENTS, host.dimensions())
     return Response(compact(body), media_type="application/json")

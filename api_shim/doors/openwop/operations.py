@@ -5,7 +5,7 @@ from typing import Any, Final
 from api_shim.doors import schemas
 from api_shim.doors.body import JSON
 from api_shim.doors.openwop.asked import MOST_SEQUENCE, MOST_TAG, MOST_TAGS
-from api_shim.doors.openwop.stream import EVENT_STREAM
+from api_shim.doors.openwop.stream import EVENT_STREAM, LONGEST_POLL_S
 from api_shim.doors.operations import Gives, Operation
 from api_shim.doors.schemas import Schema, listed, record
 from api_shim.runs.agents import NEEDS
@@ -57,6 +57,7 @@ _EVENT: Final = record(
     },
     {"nodeId": _TEXT},
 )
+_EVENTS: Final = record({"events": listed(_EVENT), "isComplete": {"type": "boolean"}})
 _AGENT: Final = record(
     {
         **dict.fromkeys(("agentId", "persona", "label", "description", "modelClass"), _TEXT),
@@ -120,10 +121,33 @@ EVENTS = Operation(
             says="The events",
             content={
                 EVENT_STREAM: {"type": "string"},
-                JSON: record({"events": listed(_EVENT), "isComplete": {"type": "boolean"}}),
+                JSON: _EVENTS,
             },
         )
     },
+    fails=(404,),
+)
+POLL = Operation(
+    id="pollRunEvents",
+    summary="What is new in a run, waited for",
+    part=_PART,
+    options=(
+        {
+            "name": "lastSequence",
+            "in": "query",
+            "required": False,
+            "description": "Sequence of the last event seen",
+            "schema": _SEQUENCE,
+        },
+        {
+            "name": "timeout",
+            "in": "query",
+            "required": False,
+            "description": "Seconds to wait until there is something new; default: 0",
+            "schema": {"type": "number", "minimum": 0, "maximum": LONGEST_POLL_S},
+        },
+    ),
+    gives={200: _gives("The events", _EVENTS)},
     fails=(404,),
 )
 FORK = Operation(

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -14,13 +14,13 @@ from api_shim.doors.request import options
 from api_shim.given import Given
 from api_shim.keyring import Caller
 from api_shim.parts import Parts
-from api_shim.runs.run import STREAM_MODES, projected
+from api_shim.runs.run import STREAM_MODES, Event, Run, projected
 from api_shim.runs.store import RunStore
 from foreword.entry import compact
 from foreword.errors import Unavailable
 
 EVENT_STREAM: Final = "text/event-stream"
-MOST_BUFFER_MS: Final = 5_000
+LONGEST_POLL_S: Final = 30
 
 _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.05, 0.5
 _QUIET_S: Final = 15.0
@@ -35,15 +35,35 @@ async def run_events(request: Request, caller: Caller, parts: Parts) -> Response
     given.close()
     run, store = await found(request, caller, parts), parts.engine.store
     if _wants_json(request):
-        events = projected(await store.events(caller.tenant, run.id), modes, run)
-        body = {"events": events, "isComplete": run.is_over}
-        return Response(compact(body), media_type=JSON)
+        return _told(run, await store.events(caller.tenant, run.id), modes)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     if request.method == "HEAD":
         return Response(headers=headers, media_type=EVENT_STREAM)
     seen = await _seen(request, caller, store, run.id)
     stream = _follow(store, caller.tenant, run.id, modes, seen)
     return StreamingResponse(stream, headers=headers, media_type=EVENT_STREAM)
+
+
+async def poll_events(request: Request, caller: Caller, parts: Parts) -> Response:
+    """``GET /v1/runs/{runId}/events/poll``: what is new, waited for up to ``timeout`` seconds."""
+    given = options(request, "lastSequence", "timeout")
+    last = given.integer("lastSequence", least=0)
+    seconds = given.number("timeout", least=0, most=LONGEST_POLL_S) or 0
+    given.close()
+    store, deadline = parts.engine.store, time.monotonic() + seconds
+    while True:
+        run = await found(request, caller, parts)
+        events = await store.events(caller.tenant, run.id, 0 if last is None else last + 1)
+        left = deadline - time.monotonic()
+        if events or run.is_over or left <= 0:
+            return _told(run, events, {"updates"})
+        await asyncio.sleep(min(_LONGEST_LOOK_S, left))
+
+
+def _told(run: Run, events: Sequence[Event], modes: Collection[str]) -> Response:
+    """Events in JSON, complete where the run was over before they were read."""
+    body = {"events": projected(events, modes, run), "isComplete": run.is_over}
+    return Response(compact(body), media_type=JSON)
 
 
 def _modes(given: Given) -> frozenset[str]:
