@@ -73,18 +73,17 @@ def _block(
 ) -> Recalled:
     cut, frame = ask.search.cut, FRAMES[ask.format]
     budget = cut.budget if cut.budget is not None else 0
+    more = sum(outcome.report.omitted.total - outcome.report.omitted.similarity for outcome in outcomes)
     repeated = 0
     if len(scopes) > 1:
-        told_apart = _shared(
-            outcomes, ask, room=budget - frame.costs[cut.counter], costs_of=frame.form.stored
-        )
+        around = frame.costs[cut.counter] + frame.form.advisory_cost(cut.counter, len(offered) + more)
+        told_apart = _shared(outcomes, ask, room=budget - around, costs_of=frame.form.stored)
         ordered = _said_once(told_apart)
         repeated = len(told_apart) - len(ordered)
     else:
         ordered = list(offered)
     costs = [row[frame.form.stored][cut.ordinal] for row in ordered]
     below = sum(outcome.report.omitted.similarity for outcome in outcomes) + repeated
-    more = sum(outcome.report.omitted.total for outcome in outcomes) + repeated - below
     selection = fit(costs, counter=cut.counter, budget=budget, limit=cut.limit, frame=frame, more=more)
     rows = [row_text(row, frame.form) for row in ordered]
     block = render(rows, selection, counter=cut.counter, frame=frame, more=more)
@@ -108,7 +107,7 @@ def _block(
 def _shared(
     outcomes: Sequence[Outcome], ask: RecallAsk, *, room: int, costs_of: StoredCosts
 ) -> list[dict[str, Any]]:
-    """Rows of several memories in one order: each one's share first, best of all first within what is left.
+    """Rows of several memories in one order: each one's share of the room first, then best of all first.
 
     What a memory does not use of its share goes to the rows of the others, best first.
     """

@@ -12,6 +12,7 @@ import psycopg
 
 from foreword.ledger.api_keys import create_key, revoke_key
 from foreword.ledger.tenants import ensure_tenant
+from tests.services import eventually
 
 ALL = ("read", "write", "admin")
 JSON = {"Content-Type": "application/json"}
@@ -91,6 +92,17 @@ def filed_all(door: httpx.Client, ref: str, *contents: str, **fields: Any) -> li
     answer = door.post("/v1/memory/entries:batch", params={"wait": 30}, json={"entries": entries})
     assert answer.status_code == 201, answer.text
     return list(answer.json()["receipts"])
+
+
+def embedded(door: httpx.Client, ref: str, n: int) -> None:
+    """Waits until ``n`` entries of a memory can be found by meaning."""
+    body = {"memoryRef": ref, "query": "x", "mode": "semantic", "topK": 1000}
+
+    def found() -> bool:
+        answer = door.post("/v1/memory/search", json=body)
+        return answer.status_code == 200 and len(answer.json()["entries"]) == n
+
+    eventually(found, f"{n} entries have vectors")
 
 
 def page(door: httpx.Client, ref: str, **options: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from foreword.counters import COUNTERS
 from foreword.counters import counter as counting
 from foreword.draft import Draft
 from foreword.errors import Unavailable
+from foreword.render import advisory_cost
 from foreword.scope import Scope
 from tests.integration.relevance.library import Library
 from tests.integration.rig import Rig
@@ -165,6 +166,24 @@ def test_memories_share_one_ceiling(library: Library, rig: Rig, form: str) -> No
     rolled = library.recall([many, none], "zebra", budget=200, limit=50, form=form, shares=(0.1, 0.9))
     assert rolled.ids == alone.ids
     assert rolled.text == alone.text
+
+
+def test_a_share_is_sure(library: Library, rig: Rig) -> None:
+    """What fits into a memory's share of the room between the frame and the advisory is in the block."""
+    tenant = rig.tenant()
+    many, few = rig.scope(tenant), rig.scope(tenant)
+    names = ("ada", "bo", "cyd", "dan", "eve", "fay", "gus", "hal", "ida", "jon", "kay", "leo")
+    library.write(many, *(f"zebra {name} " * 6 for name in names))
+    library.write(few, "one zebra was seen by chance beside the long road")
+    (row,) = library.rows(
+        "SELECT row_costs[1] FROM entries JOIN scopes USING (tenant_id, scope_id) WHERE memory_ref = %s",
+        few.memory_ref,
+    )
+    around = FRAMES["markdown-prompt"].costs["o200k_base"] + advisory_cost("o200k_base", 13)
+    for room in range(2 * row[0], 2 * row[0] + 24):
+        text = library.recall([many, few], "zebra", budget=around + room, limit=50).text
+        assert "by chance" in text
+        assert recounted("o200k_base", text) <= around + room
 
 
 def test_the_newer_of_two_facts_goes_first(library: Library, scope: Scope) -> None:
