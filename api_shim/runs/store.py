@@ -13,7 +13,7 @@ from foreword.ids import uuid7
 
 OUTSIDER: Final = 0
 """The number of the tenant whose memory no key reaches: what a probe of isolation finds must not answer."""
-_OUTSIDER_NAME: Final = "openwop:outsider"
+OUTSIDER_NAME: Final = "openwop:outsider"
 """No tenant that anybody makes can have this name."""
 
 Told = tuple[str, Mapping[str, Any]]
@@ -115,7 +115,7 @@ class RunStore:
     async def admit_outsider(self) -> None:
         """Makes the tenant that nobody has a key of, where it is not there yet."""
         async with self.database.transaction(OUTSIDER) as transaction:
-            await transaction.run("admit_tenant", {"name": _OUTSIDER_NAME}, of="runs")
+            await transaction.run("admit_tenant", {"name": OUTSIDER_NAME}, of="runs")
 
 
 async def _tell(transaction: Transaction, run_id: str, told: Sequence[Told]) -> None:

@@ -48,8 +48,17 @@ GRANT SELECT ON runs, run_events, run_secrets TO foreword_shim;
 GRANT INSERT, UPDATE ON runs TO foreword_shim;
 GRANT INSERT ON run_events TO foreword_shim;
 GRANT INSERT, DELETE ON run_secrets TO foreword_shim;
-GRANT INSERT (tenant_id, name) ON tenants TO foreword_shim;  -- the tenant without keys that runs probe with
 GRANT SELECT, DELETE ON runs, run_secrets TO foreword_worker;
 GRANT UPDATE (variables, error) ON runs TO foreword_worker;  -- hiding what was registered later; a lock
 GRANT SELECT, INSERT ON run_events TO foreword_worker;
 GRANT UPDATE (payload) ON run_events TO foreword_worker;  -- hiding what was registered later
+
+-- The shim makes one tenant, the one without keys that conformance runs probe with, and no other.
+GRANT INSERT (tenant_id, name) ON tenants TO foreword_shim;
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_policies WHERE tablename = 'tenants' AND policyname = 'outsider') THEN
+        CREATE POLICY outsider ON tenants AS RESTRICTIVE FOR INSERT TO foreword_shim
+            WITH CHECK (tenant_id = 0 AND name = 'openwop:outsider');
+    END IF;
+END $$;

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from api_shim.runs.store import OUTSIDER, OUTSIDER_NAME
 from foreword.ledger.migrate import ROLES
 from foreword.ledger.tenants import ensure_tenant
 from tests.architecture.ledger_catalog import tenant_tables
@@ -114,12 +115,28 @@ def test_every_table_of_tenants_is_known_and_locked(owner: psycopg.Connection[An
     locked = owner.execute(
         """SELECT c.relname, c.relrowsecurity, p.permissive, p.roles::text, p.cmd, p.qual, p.with_check
            FROM pg_class c JOIN pg_policies p ON p.tablename = c.relname
-           WHERE c.relnamespace = 'public'::regnamespace ORDER BY 1"""
+           WHERE c.relnamespace = 'public'::regnamespace AND p.policyname <> 'outsider' ORDER BY 1"""
     ).fetchall()
     assert locked == [
         (name, True, "PERMISSIVE", "{public}", "ALL", "(tenant_id = current_tenant())", None)
         for name in sorted(TABLES)
     ]
+
+
+def test_the_shim_makes_one_tenant_and_no_other(services: Services) -> None:
+    """Row-level security lets the shim make the tenant that has no key, by number and name, and no other."""
+    insert = (
+        "INSERT INTO tenants (tenant_id, name) OVERRIDING SYSTEM VALUE VALUES (%s, %s) ON CONFLICT DO NOTHING"
+    )
+    with psycopg.connect(services.shim_url) as conn:
+        for number, name in ((0, "other"), (999_999, "openwop:outsider"), (999_999, "other")):
+            _set_tenant(conn, number)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                conn.execute(insert, [number, name])
+            conn.rollback()
+        _set_tenant(conn, OUTSIDER)
+        conn.execute(insert, [OUTSIDER, OUTSIDER_NAME])
+        conn.rollback()
 
 
 def test_every_key_leads_with_the_tenant(owner: psycopg.Connection[Any]) -> None:

@@ -1,7 +1,7 @@
 """The additivity law: a block costs exactly the sum of its rows."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreword.counters import counter
@@ -21,6 +21,7 @@ blocks = st.lists(
 
 
 @pytest.mark.parametrize("name", EXACT)
+@settings(deadline=None)
 @given(block=blocks)
 def test_a_block_costs_the_sum_of_its_rows(name: str, block: list[str]) -> None:
     """Rows, headings and advisories in any mix and order, of any text: no token more or less when joined."""
