@@ -3,11 +3,16 @@
 import argparse
 import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 from rich.progress import Progress
 
 from foreword.errors import ForewordError
 from foreword.wake import EMBED_QUEUE, QUEUE
+
+_NICENESS = 10
+_AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -45,7 +50,20 @@ def _run(_: argparse.Namespace) -> int:
 
 
 def _embed(_: argparse.Namespace) -> int:
+    _give_way()
     return _work(EMBED_QUEUE)
+
+
+def _give_way() -> None:
+    """Lets whatever else wants the processor have it first: vectors may be late, receipts and reads may not.
+
+    Where Linux shares the processor among sessions (autogroup, see sched(7)), a process's own niceness weighs
+    only inside its session; so one that is alone in its session lowers that too.
+    """
+    os.nice(_NICENESS)
+    if os.getsid(0) == os.getpid():
+        with suppress(OSError):
+            _AUTOGROUP.write_text(str(_NICENESS), encoding="ascii")
 
 
 def _work(queue: str) -> int:

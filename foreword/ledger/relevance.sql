@@ -151,9 +151,12 @@ BEGIN
                   AND (v_ids IS NULL OR (f.scope_id, f.id) IN (SELECT * FROM unnest(v_scopes, v_ids)))
             ), added AS (
                 INSERT INTO postings (tenant_id, scope_id, term, seq, tf, length)
-                SELECT tenant_id, scope_id, term, seq, tf, length FROM words
-                ORDER BY tenant_id, scope_id, term COLLATE "C", seq  -- as the index lies
-                ON CONFLICT DO NOTHING
+                SELECT tenant_id, scope_id, term, seq, tf, length FROM words w
+                WHERE v_ids IS NULL  -- else a word may be there that another stemmer took out of the old text
+                   OR (SELECT true FROM postings p
+                       WHERE p.tenant_id = w.tenant_id AND p.scope_id = w.scope_id AND p.term = w.term
+                         AND p.seq = w.seq LIMIT 1) IS NULL
+                ORDER BY scope_id, term COLLATE "C", seq  -- as the index lies
             )
             SELECT tenant_id, scope_id, count(*) AS documents, sum(length) AS terms
             FROM words WHERE place = 1 GROUP BY tenant_id, scope_id
