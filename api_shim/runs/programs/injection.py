@@ -25,7 +25,7 @@ _OVERSIZE, _FILLER, _CRUMB = 1.3, 0.36, 0.05
 """Shares of the budget."""
 QUESTION: Final = "When do tomatoes and roses in the garden need water?"
 _LOOK_S: Final = 0.1
-_LOOKS: Final = 80
+_LOOKS: Final = 110
 
 
 @dataclass(frozen=True, kw_only=True)
