@@ -2,7 +2,12 @@
 
 Layout, little-endian: the fixed header; then ``upcoming`` expiry instants (u64), accept positions newest
 first (u64), expiry instants (u64, 0 = never), for each counter the running costs (u32, one more than
-entries) and the offsets of the fragments (u32, one more than entries); then the fragments, joined by commas.
+entries) and the offsets of the fragments (u32, one more than entries); then the runs; then the fragments,
+joined by commas.
+
+A run stands for large rows between two rows that are held: how many of these are newer than it and how many
+rows it stands for (u32), the oldest of their positions (u64), and for each counter the least of their costs
+(u32). It answers a read that all of them exceed, and sends every other one on.
 
 A head knows its whole scope: how many live entries it has and when the next of them expire, so that a read
 can tell what it leaves out. It is valid only on the server run it was written to, and only until
@@ -25,8 +30,9 @@ MAX_UPCOMING: Final = 64
 """Expiries a head knows of; the one after these ends its validity."""
 FOREVER: Final = 2**63
 
-_MAGIC: Final = b"FWH2"
-_HEADER: Final = struct.Struct("<4s40sQQQQIHH")
+_MAGIC: Final = b"FWH3"
+_HEADER: Final = struct.Struct("<4s40sQQQQIHHH")
+_RUN: Final = struct.Struct("<IIQ")
 _U32: Final = struct.Struct("<I")
 _U64: Final = struct.Struct("<Q")
 
@@ -54,6 +60,15 @@ class Row:
 def expiry(instant: int | None) -> int:
     """An expiry as rows keep it: 0 = never, and what expired before the epoch expired with it."""
     return 0 if instant is None else max(instant, 1)
+
+
+class Run(NamedTuple):
+    """``number`` large rows behind ``place`` rows that a head holds; ``least`` of their costs by counter."""
+
+    place: int
+    number: int
+    oldest: int
+    least: tuple[int, ...]
 
 
 class Summary(NamedTuple):
@@ -96,19 +111,23 @@ def encode(
     run_id: str,
     summary: Summary,
     rows: Sequence[Row],
+    runs: Sequence[Run] = (),
     *,
     max_bytes: int = MAX_BYTES,
     max_entries: int = MAX_ENTRIES,
 ) -> bytes:
-    """Packs the newest ``rows`` that fit, with the costs that all of them have.
+    """Packs the newest ``rows`` that fit, with the costs that all of them have, and the runs between them.
 
     While a counter is being added some rows have more costs than others; a read of a cost that is not in the
     head goes to the ledger.
     """
     newest = rows[:max_entries]
-    counters = min((len(row.costs) for row in newest), default=0)
-    taken = _fitting(newest, counters, max_bytes - len(summary.upcoming) * 8)
+    counted = [*(row.costs for row in newest), *(run.least for run in runs)]
+    counters = min(map(len, counted), default=0)
+    extra = len(summary.upcoming) * 8 + len(runs) * (_RUN.size + 4 * counters)
+    taken = _fitting(newest, counters, max_bytes - extra)
     n = len(taken)
+    between = [run for run in runs if run.place <= n]
     running = [[0] * (n + 1) for _ in range(counters)]
     offsets = [0] * (n + 1)
     for i, row in enumerate(taken):
@@ -127,12 +146,14 @@ def encode(
                 n,
                 counters,
                 len(summary.upcoming),
+                len(between),
             ),
             struct.pack(f"<{len(summary.upcoming)}Q", *summary.upcoming),
             struct.pack(f"<{n}Q", *(row.seq for row in taken)),
             struct.pack(f"<{n}Q", *(row.expires_at for row in taken)),
             *(struct.pack(f"<{n + 1}I", *costs) for costs in running),
             struct.pack(f"<{n + 1}I", *offsets),
+            *(_RUN.pack(*run[:3]) + struct.pack(f"<{counters}I", *run.least[:counters]) for run in between),
             join([row.fragment for row in taken]),
         )
     )
@@ -150,14 +171,16 @@ def _fitting(rows: Sequence[Row], counters: int, room: int) -> Sequence[Row]:
 class Head:
     """A decoded head. Arrays are views of the value itself; nothing is copied until a slice is taken."""
 
-    __slots__ = ("_arrays", "_body", "_counters", "_n", "_raw", "summary")
+    __slots__ = ("_arrays", "_between", "_body", "_counters", "_n", "_raw", "_runs", "summary")
 
-    def __init__(self, raw: bytes, n: int, counters: int, summary: Summary) -> None:
+    def __init__(self, raw: bytes, n: int, counters: int, runs: int, summary: Summary) -> None:
         self._raw = raw
         self._n = n
         self._counters = counters
         self._arrays = _HEADER.size + 8 * len(summary.upcoming)
-        self._body = self._arrays + n * 16 + 4 * (n + 1) * (counters + 1)
+        self._runs = runs
+        self._between = self._arrays + n * 16 + 4 * (n + 1) * (counters + 1)
+        self._body = self._between + runs * (_RUN.size + 4 * counters)
         self.summary = summary
 
     @classmethod
@@ -165,20 +188,26 @@ class Head:
         """The head, or None when it is not valid on this server run or any more (cold)."""
         if len(raw) < _HEADER.size:
             return None
-        magic, writer, version, total, made, valid_until, n, counters, upcoming = _HEADER.unpack_from(raw)
+        magic, writer, version, total, made, valid_until, *sizes = _HEADER.unpack_from(raw)
+        n, counters, upcoming, runs = sizes
         if magic != _MAGIC or writer != run_id.encode() or valid_until <= now:
             return None
         expiries = struct.unpack_from(f"<{upcoming}Q", raw, _HEADER.size) if upcoming else ()
-        return cls(raw, n, counters, Summary(version, total, made, expiries, valid_until))
+        return cls(raw, n, counters, runs, Summary(version, total, made, expiries, valid_until))
 
     @property
     def complete(self) -> bool:
         """Whether the head holds the whole scope."""
-        return self._n == self.summary.total
+        return not self._runs and self._n == self.summary.total
+
+    @property
+    def sifted(self) -> bool:
+        """Whether it passes over large rows."""
+        return self._runs > 0
 
     def read(self, ask: Ask, now: int) -> Page | None:
         """The answer, or None when it needs rows that the head does not hold."""
-        if ask.filtered or (self._n and ask.ordinal >= self._counters):
+        if ask.filtered or ((self._n or self._runs) and ask.ordinal >= self._counters):
             return None
         untouched = not self.summary.upcoming or self.summary.upcoming[0] > now
         if ask.before is None and untouched and ask.budget is not None and ask.fit != "pack":
@@ -192,6 +221,8 @@ class Head:
         running = self._running(ask.ordinal)
         fitting = bisect_right(running, budget) - 1
         kept = min(fitting, ask.limit)
+        if self._runs:
+            return self._sift(ask, budget, kept) if ask.fit == "prefix" else None
         left = self.summary.total - kept
         smallest = None
         if kept < ask.limit:
@@ -215,9 +246,49 @@ class Head:
             self._seq(kept - 1) if left else None,
         )
 
+    def _sift(self, ask: Ask, budget: int, kept: int) -> Page | None:
+        """The same past runs of rows that each exceed the budget; those behind the cut are not looked at."""
+        unfilled = kept < ask.limit
+        passed = [run for run in self._runs_of(ask.ordinal) if run.place < kept + unfilled]
+        omitted = [run.least[0] for run in passed]
+        if min(omitted, default=FOREVER) <= budget:
+            return None
+        misfit = None
+        if unfilled and kept < self._n:
+            misfit = self._running(ask.ordinal)[kept + 1] - self._running(ask.ordinal)[kept]
+            if misfit > budget:
+                return None
+            omitted.append(misfit)
+        oversize = sum(run.number for run in passed)
+        left = self.summary.total - kept - oversize
+        if left and unfilled and misfit is None:
+            return None
+        report = Report(
+            ask.counter,
+            budget,
+            self._running(ask.ordinal)[kept],
+            kept,
+            Omitted(oversize, left if unfilled else 0, 0 if unfilled else left),
+            min(omitted, default=None),
+            left,
+        )
+        resume = None
+        if left:
+            resume = passed[-1].oldest if passed and passed[-1].place == kept else self._seq(kept - 1)
+        return Page(self._newest(kept), report, resume)
+
+    def _runs_of(self, counter: int) -> list[Run]:
+        """The runs, with the least cost in this counter alone."""
+        found = []
+        for at in range(self._between, self._body, _RUN.size + 4 * self._counters):
+            place, number, oldest = _RUN.unpack_from(self._raw, at)
+            least = _U32.unpack_from(self._raw, at + _RUN.size + 4 * counter)
+            found.append(Run(place, number, oldest, least))
+        return found
+
     def _newest(self, kept: int) -> bytes:
         """The fragments of so many rows, joined."""
-        (end,) = _U32.unpack_from(self._raw, self._body - 4 * (self._n + 1 - kept))
+        (end,) = _U32.unpack_from(self._raw, self._between - 4 * (self._n + 1 - kept))
         return self._raw[self._body : self._body + max(end - 1, 0)]
 
     def _seq(self, index: int) -> int:
@@ -225,10 +296,11 @@ class Head:
         return int(seq)
 
     def _walk(self, ask: Ask, now: int) -> Page | None:
-        """The general read over the rows that are live and behind the cursor."""
+        """The general read over the rows that are live, behind the cursor and before any run."""
         seqs, expiries = self._seqs(), self._expiries()
         before = FOREVER if ask.before is None else ask.before
-        live = [i for i in range(self._n) if seqs[i] < before and (expiries[i] == 0 or expiries[i] > now)]
+        front = self._runs_of(0)[0].place if self._runs else self._n
+        live = [i for i in range(front) if seqs[i] < before and (expiries[i] == 0 or expiries[i] > now)]
         running = self._running(ask.ordinal)
         selection = walk(
             (running[i + 1] - running[i] for i in live), budget=ask.budget, limit=ask.limit, fit=ask.fit

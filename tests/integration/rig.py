@@ -153,6 +153,12 @@ class Rig:
         head = None if raw is None else Head.decode(raw, run_id=self.run_id, now=now)
         return None if head is None else head.read(ask, now)
 
+    def is_sifted(self, scope: Scope, now: int) -> bool:
+        """Whether there is a valid head that passes over large rows."""
+        raw = self.valkey.get(view_keys(scope).head)
+        head = None if raw is None else Head.decode(raw, run_id=self.run_id, now=now)
+        return head is not None and head.sifted
+
     def from_window(self, scope: Scope, ask: Ask, now: int) -> Page | None:
         """What the window answers, if it can; it is only asked when there is a valid head."""
         raw = self.valkey.get(view_keys(scope).head)

@@ -17,7 +17,7 @@ from foreword.page import Ask, Page, join, page
 from foreword.scope import Scope
 from tests.integration.rig import EFFORT, Rig, everything
 from worker.stores.hot_view import HotView
-from worker.stores.ledger import Claimed
+from worker.stores.ledger import Claimed, Ledger
 from worker.stores.rebuild import rebuild
 
 HOUR = 3_600_000
@@ -104,6 +104,7 @@ class Story:
     cuts: list[int]
     between: list[tuple[str, int]]
     sizes: dict[str, int]
+    sift: dict[str, int]
 
 
 @st.composite
@@ -128,7 +129,12 @@ def stories(draw: st.DrawFn) -> Story:
             }
         )
     )
-    return Story(given_rows, list(order), sorted(cuts), between, sizes)
+    sift = draw(
+        st.fixed_dictionaries(
+            {"large": st.sampled_from((5, 30, 1024)), "room": st.sampled_from((100, 400, 32768))}
+        )
+    )
+    return Story(given_rows, list(order), sorted(cuts), between, sizes, sift)
 
 
 @st.composite
@@ -175,10 +181,12 @@ def entry_of(claimed: Claimed, given_row: Given, base: int) -> Entry:
     )
 
 
-def file(rig: Rig, hot_view: HotView, kept: Kept, scope: Scope, batch: Sequence[tuple[str, Given]]) -> None:
+def file(
+    ledger: Ledger, hot_view: HotView, kept: Kept, scope: Scope, batch: Sequence[tuple[str, Given]]
+) -> None:
     """The write path from the claim on, for entries whose costs are given."""
     wanted = dict(batch)
-    with rig.ledger.transaction(scope.tenant) as filing:
+    with ledger.transaction(scope.tenant) as filing:
         claimed = [row for row in filing.claim(1000) if row.scope == scope and row.id in wanted]
         entries = [entry_of(row, wanted[row.id], kept.base) for row in claimed]
         filing.lock([row.scope_id for row in claimed])
@@ -194,16 +202,16 @@ def file(rig: Rig, hot_view: HotView, kept: Kept, scope: Scope, batch: Sequence[
 def build(rig: Rig, scope: Scope, story: Story) -> Kept:
     """Tells a story: what is in the ledger and the hot view afterwards, and the model of it."""
     kept = Kept(base=instant.now_ms())
-    hot_view = rig.hot_view(**story.sizes)
+    hot_view, ledger = rig.hot_view(**story.sizes), Ledger(rig.ledger.pool, **story.sift)
     named = [(f"e{index}", given_row) for index, given_row in enumerate(story.given)]
     if named:
         drafts = [Draft(memory_ref=scope.memory_ref, content="x", id=name) for name, _ in named]
         rig.accept(scope.tenant, drafts)
     edges = [0, *story.cuts, len(named)]
     for (start, end), (what, which) in zip(itertools.pairwise(edges), story.between, strict=True):
-        file(rig, hot_view, kept, scope, [named[index] for index in story.order[start:end]])
+        file(ledger, hot_view, kept, scope, [named[index] for index in story.order[start:end]])
         if what == "rebuild":
-            rebuild(scope, rig.ledger, hot_view, kept.base)
+            rebuild(scope, ledger, hot_view, kept.base)
         elif what == "remove" and f"e{which}" in kept.entries:
             rig.run(rig.remover.remove(scope, f"e{which}"))
             del kept.entries[f"e{which}"]
@@ -229,6 +237,8 @@ def hold_together(
             assert found is None or found == expected, name
             if answered is not None:
                 answered[name, found is not None] += 1
+                if name == "head" and rig.is_sifted(scope, now):
+                    answered["sifted head", found is not None] += 1
         glance = rig.run(rig.glance(scope, ask, now))
         assert glance.page is None or glance.page == expected
     return expected
@@ -256,7 +266,7 @@ def test_every_source_gives_the_page_of_the_law(rig: Rig, tenant: int) -> None:
                 hold_together(rig, scope, kept, further, now, answered)
 
     agree()
-    for source in ("head", "window"):
+    for source in ("head", "sifted head", "window"):
         assert min(answered[source, told] for told in (True, False)) > 20, answered
 
 
@@ -311,7 +321,7 @@ def test_a_long_pack_is_cut_alike_everywhere(rig: Rig, tenant: int) -> None:
     ]
     rig.accept(tenant, [Draft(memory_ref=scope.memory_ref, content="x", id=name) for name, _ in named])
     for start in range(0, len(named), 250):
-        file(rig, hot_view, kept, scope, named[start : start + 250])
+        file(rig.ledger, hot_view, kept, scope, named[start : start + 250])
     ask = everything(budget=8, fit="pack")
     first = hold_together(rig, scope, kept, ask, kept.base)
     assert (first.report.returned, first.report.next_remaining) == (2, 201)
@@ -327,10 +337,10 @@ def test_a_window_that_ran_empty_leaves_no_gap(rig: Rig, tenant: int) -> None:
     plain = Given((1, 1, 1, 1), None, frozenset(), "fact", frozenset(), 1)
     named = [(f"e{i}", plain) for i in range(6)]
     rig.accept(tenant, [Draft(memory_ref=scope.memory_ref, content="x", id=name) for name, _ in named])
-    file(rig, hot_view, kept, scope, named[3:])
-    file(rig, hot_view, kept, scope, [("e2", replace(plain, supersedes=frozenset({5})))])
-    file(rig, hot_view, kept, scope, [named[0]])
-    file(rig, hot_view, kept, scope, [named[1]])
+    file(rig.ledger, hot_view, kept, scope, named[3:])
+    file(rig.ledger, hot_view, kept, scope, [("e2", replace(plain, supersedes=frozenset({5})))])
+    file(rig.ledger, hot_view, kept, scope, [named[0]])
+    file(rig.ledger, hot_view, kept, scope, [named[1]])
     for limit in (1, 2, 10):
         hold_together(rig, scope, kept, everything(limit=limit), kept.base)
 

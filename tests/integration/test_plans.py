@@ -15,6 +15,7 @@ from foreword import instant, resources
 from foreword.ledger.migrate import migrate
 from foreword.ledger.tenants import ensure_tenant
 from tests.services import Services
+from worker.stores.sift import LEAST, MOST_LOOKED_AT, MOST_ROWS
 
 ENTRIES = 60_000
 NOW = instant.to_datetime(instant.now_ms())
@@ -77,9 +78,14 @@ SHIM = [
     ("export", {"behind": 59_000, "limit": 500}, "entries_recency|entries_kind", 2_000),
 ]
 
+SIFT = {"limit": MOST_ROWS, "most": MOST_LOOKED_AT, "whole": False, "now": NOW}
+
 WORKER: list[tuple[str, str, dict[str, Any], str, int]] = [
     ("ledger", "claim", {"limit": 256}, "inbox_waiting", 1_200),
-    ("ledger", "newest", {"limit": 256, "now": NOW}, "entries_recency", 600),
+    ("ledger", "newest", {"limit": 256, "rooms": [None], "now": NOW}, "entries_recency", 600),
+    ("ledger", "newest", {"limit": 256, "rooms": [4096], "now": NOW}, "entries_recency", 400),
+    ("ledger", "sifted", SIFT | {"large": 1024}, "entries_recency", 600),
+    ("ledger", "sifted", SIFT | {"large": 0}, "entries_recency", 20_200),
     ("ledger", "summaries", {"most": 65, "now": NOW}, "entries_expiry", 500),
     ("upkeep", "expired_scopes", {"now": NOW}, "entries_expiry", 50),
     ("upkeep", "next_entries", {"scope_id": 0, "id": "", "limit": 200}, "entries_pkey", 1_000),
@@ -153,11 +159,11 @@ def test_the_workers_statements_use_their_index(
 ) -> None:
     """Claiming, showing and upkeep cost what they take, not what is there."""
     package = "worker.stores" if file == "ledger" else "worker.upkeep"
-    query = resources.queries(package, f"{file}.sql")[name]
+    query = resources.queries(package, f"{file}.sql")[name].replace("{least}", LEAST)
     with worker.transaction(force_rollback=True):
         _set_tenant(worker, tenant)
         scopes = [id_ for (id_,) in worker.execute("SELECT scope_id FROM scopes WHERE memory_ref = 'big'")]
-    use = _use(worker, tenant, query, {"scopes": scopes} | changes)
+    use = _use(worker, tenant, query, {"scopes": scopes, "scope": scopes[0]} | changes)
     assert use.scanned == set()
     assert use.indexes.keys() & set(index.split("|"))
     assert sum(use.indexes.values()) <= most, use.indexes

@@ -123,7 +123,8 @@ class HotView:
         head = encode(
             opening.run_id,
             view.summary,
-            view.newest,
+            view.newest if view.sifted is None else view.sifted.rows,
+            () if view.sifted is None else view.sifted.runs,
             max_bytes=self._head_bytes,
             max_entries=self._head_entries,
         )

@@ -14,8 +14,9 @@ from foreword import instant, resources
 from foreword.draft import Draft
 from foreword.entry import Entry, wire_fragment
 from foreword.errors import Conflict, Unavailable
-from foreword.head import MAX_ENTRIES, MAX_UPCOMING, Row, Summary, expiry
+from foreword.head import MAX_BYTES, MAX_ENTRIES, MAX_UPCOMING, Row, Summary, expiry
 from foreword.scope import Scope
+from worker.stores import sift
 
 ID_TAKEN = "FW409"
 """SQLSTATE of ``accept_drafts`` for an id that another body has."""
@@ -48,7 +49,10 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What the hot view must know of a scope after a commit; ``removed`` are positions that left it."""
+    """What the hot view must know of a scope after a commit; ``removed`` are positions that left it.
+
+    ``sifted`` is what the head holds where it is not the newest rows.
+    """
 
     scope: Scope
     summary: Summary
@@ -56,6 +60,7 @@ class View:
     added: Sequence[Row] = ()
     removed: Sequence[int] = ()
     whole: bool = False
+    sifted: sift.Sifted | None = None
 
 
 @dataclass
@@ -70,9 +75,11 @@ class _Changes:
 class Filing:
     """One open transaction of one tenant."""
 
-    def __init__(self, conn: Connection, tenant: int) -> None:
+    def __init__(self, conn: Connection, tenant: int, *, large: int, room: int) -> None:
         self._conn = conn
         self._tenant = tenant
+        self._large = large
+        self._room = room
         self._changes: dict[int, _Changes] = {}
 
     def policy(self) -> tuple[int, list[str]]:
@@ -160,7 +167,8 @@ class Filing:
         added = [len(self._changes[s].added) - len(self._changes[s].removed) for s in scopes]
         self.run("advance", scopes=scopes, added=added)
         summaries = self.summaries(scopes, now)
-        newest = self.newest(scopes, now, MAX_ENTRIES)
+        new = [scope_id for scope_id in scopes if summaries[scope_id].version == 1]
+        newest = self.newest(scopes, now, MAX_ENTRIES, whole=new)
         return [
             View(
                 scope=change.scope,
@@ -168,7 +176,8 @@ class Filing:
                 newest=newest[scope_id],
                 added=[row for row in change.added if row.expires_at == 0 or row.expires_at > now],
                 removed=change.removed,
-                whole=summaries[scope_id].version == 1,
+                whole=scope_id in new,
+                sifted=self.sifted(scope_id, summaries[scope_id], newest[scope_id], now),
             )
             for scope_id, change in self._changes.items()
         ]
@@ -186,31 +195,61 @@ class Filing:
             for row in rows
         }
 
-    def newest(self, scopes: Sequence[int], now: int, limit: int) -> dict[int, list[Row]]:
-        """The newest live rows of scopes, newest first."""
+    def newest(
+        self, scopes: Sequence[int], now: int, limit: int, *, whole: Sequence[int]
+    ) -> dict[int, list[Row]]:
+        """The newest live rows of scopes, newest first, up to the limit.
+
+        Of a scope that is not wanted ``whole``, no more than could be in a head.
+        """
+        rooms = [None if scope_id in whole else self._room for scope_id in scopes]
         found: dict[int, list[Row]] = {scope_id: [] for scope_id in scopes}
-        for row in self.run("newest", scopes=scopes, now=instant.to_datetime(now), limit=limit):
+        for row in self.run("newest", scopes=scopes, rooms=rooms, now=instant.to_datetime(now), limit=limit):
             found[row["scope_id"]].append(_row(row))
         return found
+
+    def sifted(
+        self, scope_id: int, summary: Summary, newest: Sequence[Row], now: int
+    ) -> "sift.Sifted | None":
+        """What the head of a scope holds instead of its newest rows, where large ones would fill it."""
+        if not sift.wanted(newest, summary, large=self._large, room=self._room):
+            return None
+        found = self.run(
+            "sifted",
+            scope=scope_id,
+            now=instant.to_datetime(now),
+            large=self._large,
+            limit=sift.MOST_ROWS,
+            most=sift.MOST_LOOKED_AT,
+            whole=summary.total <= sift.MOST_LOOKED_AT,
+        )
+        return sift.sifted([(row, None if row["id"] is None else _row(row)) for row in found], summary)
 
     def run(self, name: str, /, *, of: str = "ledger", **params: object) -> psycopg.Cursor[dict[str, Any]]:
         """Runs a named query of this package's files, or of the upkeep's."""
         package = "worker.upkeep" if of == "upkeep" else "worker.stores"
-        query = resources.queries(package, f"{of}.sql")[name]
+        query = resources.queries(package, f"{of}.sql")[name].replace("{least}", sift.LEAST)
         return self._conn.execute(query.encode(), params, prepare=True)
 
 
 class Ledger:
-    """Opens transactions; turns lost connections into Unavailable."""
+    """Opens transactions; turns lost connections into Unavailable.
 
-    def __init__(self, pool: "ConnectionPool[Connection]") -> None:
+    A row of more tokens than ``large`` is passed over where such rows would fill a head of ``room`` bytes.
+    """
+
+    def __init__(
+        self, pool: "ConnectionPool[Connection]", *, large: int = sift.LARGE, room: int = MAX_BYTES
+    ) -> None:
         self.pool = pool
+        self._large = large
+        self._room = room
 
     @contextmanager
     def transaction(self, tenant: int) -> Iterator[Filing]:
         """A transaction of one tenant."""
         with self.connection() as conn, conn.transaction():
-            filing = Filing(conn, tenant)
+            filing = Filing(conn, tenant, large=self._large, room=self._room)
             filing.run("begin", tenant=tenant)
             yield filing
 

@@ -100,15 +100,58 @@ FROM scopes s
 WHERE s.tenant_id = current_tenant() AND s.scope_id = ANY (%(scopes)s)
 
 -- name: newest
+-- No more rows than characters, and the least that JSON adds to them, leave room for: a content is dearer to
+-- fetch than a cost.
 SELECT e.scope_id, e.seq, e.id, e.content, e.tags, e.created_at, e.expires_at, e.costs
-FROM unnest(%(scopes)s::bigint[]) AS wanted (scope_id)
+FROM unnest(%(scopes)s::bigint[], %(rooms)s::integer[]) AS wanted (scope_id, room)
 CROSS JOIN LATERAL (
-    SELECT * FROM entries e
-    WHERE e.tenant_id = current_tenant() AND e.scope_id = wanted.scope_id AND NOT e.superseded
-      AND (e.expires_at IS NULL OR e.expires_at > %(now)s)
-    ORDER BY e.seq DESC
+    SELECT seq, sum(costs[3] + 70) OVER (ORDER BY seq DESC ROWS UNBOUNDED PRECEDING) - costs[3] AS before
+    FROM (
+        SELECT seq, costs FROM entries
+        WHERE tenant_id = current_tenant() AND scope_id = wanted.scope_id AND NOT superseded
+          AND (expires_at IS NULL OR expires_at > %(now)s)
+        ORDER BY seq DESC
+        LIMIT %(limit)s) looked
+) placed
+CROSS JOIN LATERAL (
+    SELECT * FROM entries
+    WHERE tenant_id = current_tenant() AND scope_id = wanted.scope_id AND seq = placed.seq AND NOT superseded
+    OFFSET 0) e
+WHERE wanted.room IS NULL OR placed.before < wanted.room
+ORDER BY e.seq DESC
+
+-- name: sifted
+-- The newest rows that are not large, and of those between two of them how many, the oldest, the least costs.
+WITH small AS MATERIALIZED (
+    SELECT seq
+    FROM (
+        SELECT seq, costs FROM entries
+        WHERE tenant_id = current_tenant() AND scope_id = %(scope)s AND NOT superseded
+          AND (expires_at IS NULL OR expires_at > %(now)s)
+        ORDER BY seq DESC
+        LIMIT %(most)s) looked
+    WHERE costs[1] <= %(large)s
+    ORDER BY seq DESC
     LIMIT %(limit)s
-) e
+), edges AS (
+    SELECT seq FROM small
+    UNION ALL
+    SELECT 0 WHERE %(whole)s AND (SELECT count(*) FROM small) < %(limit)s  -- large rows up to the end
+), gaps AS (
+    SELECT seq AS low, lag(seq, 1, 9223372036854775807) OVER (ORDER BY seq DESC) AS high FROM edges
+)
+SELECT large.*, e.*
+FROM gaps
+CROSS JOIN LATERAL (
+    SELECT count(*) AS number, min(seq) AS oldest, ARRAY[{least}] AS least
+    FROM entries
+    WHERE tenant_id = current_tenant() AND scope_id = %(scope)s AND NOT superseded
+      AND (expires_at IS NULL OR expires_at > %(now)s) AND seq < gaps.high AND seq > gaps.low) large
+LEFT JOIN LATERAL (
+    SELECT seq, id, content, tags, created_at, expires_at, costs FROM entries
+    WHERE tenant_id = current_tenant() AND scope_id = %(scope)s AND seq = gaps.low AND NOT superseded
+    OFFSET 0) e ON true
+ORDER BY gaps.low DESC
 
 -- name: lock_scope
 SELECT scope_id FROM scopes WHERE tenant_id = current_tenant() AND memory_ref = %(ref)s FOR NO KEY UPDATE

@@ -1,5 +1,6 @@
 """The packed head: it answers as the law does or hands on, and holds for one server run and for its time."""
 
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreword.budget import FITS, MAX_BUDGET, walk
-from foreword.head import FOREVER, MAX_BYTES, MAX_ENTRIES, MAX_UPCOMING, Head, Row, Summary, encode
+from foreword.head import FOREVER, MAX_BYTES, MAX_ENTRIES, MAX_UPCOMING, Head, Row, Run, Summary, encode
 from foreword.page import Ask, Page, join, page
 
 RUN = "a" * 40
@@ -83,6 +84,49 @@ def test_a_part_answers_alike_or_hands_on(drawn: Any, ask: Ask, held: int, now: 
     assert found is None or found == by_the_law(rows, ask, now)
     if held >= len(rows):
         assert found is not None
+
+
+def sifted(rows: list[Row], large: int) -> tuple[list[Row], list[Run]]:
+    """The rows that are not large, and the runs of large ones between them."""
+    held: list[Row] = []
+    runs: list[Run] = []
+    for is_large, group in groupby(rows, lambda row: row.costs[0] > large):
+        taken = list(group)
+        if is_large:
+            least = tuple(min(costs) for costs in zip(*(row.costs for row in taken), strict=True))
+            runs.append(Run(len(held), len(taken), taken[-1].seq, least))
+        else:
+            held += taken
+    return held, runs
+
+
+@given(rows_of, asks, st.integers(0, 20), st.integers(0, 20), st.sampled_from((NOW, NOW + 60)))
+def test_a_sifted_head_answers_alike_or_hands_on(
+    drawn: Any, ask: Ask, large: int, held: int, now: int
+) -> None:
+    """Where large rows are only counted the page is that of the whole list, or there is none."""
+    rows = rows_from(drawn)
+    head = Head.decode(
+        encode(RUN, summary_of(rows), *sifted(rows, large), max_entries=held), run_id=RUN, now=now
+    )
+    assert head is not None
+    found = head.read(ask, now)
+    assert found is None or found == by_the_law(rows, ask, now)
+
+
+@given(rows_of, st.integers(1, 60), st.integers(1, 25), st.integers(0, 30))
+def test_a_sifted_head_answers_what_passes_over_the_large(
+    drawn: Any, budget: int, limit: int, large: int
+) -> None:
+    """A first page whose budget all large rows exceed, and no other row, is answered without any of them."""
+    rows = rows_from(drawn)
+    held, runs = sifted(rows, large)
+    ask = Ask(counter="o200k_base", ordinal=0, budget=max(budget, large), limit=limit, fit="prefix")
+    head = Head.decode(encode(RUN, summary_of(rows), held, runs), run_id=RUN, now=NOW)
+    assert head is not None
+    assert head.sifted == bool(runs)
+    if all(row.costs[0] > max(budget, large) for row in rows if row.costs[0] > large):
+        assert head.read(ask, NOW) == by_the_law(rows, ask, NOW)
 
 
 @given(rows_of, st.integers(0, 2_000))
