@@ -84,7 +84,7 @@ def _keep(tenant: int, parts: EmbedParts, rows: Sequence[dict[str, Any]]) -> int
             return 0
         half = len(rows) // 2
         return _keep(tenant, parts, rows[:half]) + _keep(tenant, parts, rows[half:])
-    with parts.ledger.transaction(tenant) as filing:
+    with parts.ledger.at_once(tenant) as filing:
         filing.run("share_graphs", of="vectors")
         kept = filing.run(
             "keep",

@@ -1,8 +1,7 @@
 """Who makes vectors is not alone: others embed too, and entries are rewritten, replaced and removed."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 import psycopg
@@ -10,51 +9,31 @@ import psycopg
 from foreword.draft import Draft
 from foreword.scope import Scope
 from tests.integration.relevance.library import Library
-from tests.integration.rig import Rig
 from tests.services import eventually
 from worker.embed import _grow, embed
-from worker.stores.ledger import Filing, Ledger
 from worker.write import drain
-
-
-class Late(Ledger):
-    """A ledger on which the transaction that keeps vectors ends only when it is told to."""
-
-    def __init__(self, rig: Rig) -> None:
-        super().__init__(rig.ledger.pool)
-        self.opened = 0
-        self.kept, self.may_end = threading.Event(), threading.Event()
-
-    @contextmanager
-    def transaction(self, tenant: int) -> Iterator[Filing]:
-        """The first asks what waits, the second keeps."""
-        self.opened += 1
-        nth = self.opened
-        with super().transaction(tenant) as filing:
-            yield filing
-            if nth == 2:
-                self.kept.set()
-                assert self.may_end.wait(30)
 
 
 def at_once(library: Library, scope: Scope, work: Callable[[], object]) -> None:
     """Another process keeps vectors; before its commit the work begins, and ends or waits; then both end."""
-    late = Late(library.rig)
-    others = replace(library.embedding, ledger=late)
-    keeping = threading.Thread(target=embed, args=(scope.tenant, others))
+    keeping = threading.Thread(target=embed, args=(scope.tenant, library.embedding))
     working = threading.Thread(target=work)
-    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    try:
+    with psycopg.connect(library.rig.services.owner_url) as held:
+        # what waits for a vector leaves the queue last
+        held.execute("SELECT FROM unembedded WHERE tenant_id = %s FOR UPDATE", [scope.tenant])
         keeping.start()
-        assert late.kept.wait(30)
+        eventually(lambda: waiting(library) == 1, "vectors are there and not committed", 30)
         working.start()
-        eventually(lambda: not working.is_alive() or library.rows(waits) != [(0,)], "it ends or waits", 30)
-    finally:
-        late.may_end.set()
-        keeping.join(30)
-    working.join(30)
-    assert not working.is_alive()
-    assert not keeping.is_alive()
+        eventually(lambda: not working.is_alive() or waiting(library) == 2, "the work ends or waits", 30)
+    for thread in (keeping, working):
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def waiting(library: Library) -> int:
+    """How many wait for a lock."""
+    found: int = library.rows("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")[0][0]
+    return found
 
 
 def owners(library: Library, statement: str) -> Callable[[], None]:
