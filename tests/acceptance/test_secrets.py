@@ -5,9 +5,15 @@ import uuid
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
+import redis
+from psycopg.rows import scalar_row
 
-from tests.acceptance.tenants import assert_error, bad_fields, contents, filed, page
+from foreword.keys import view_keys
+from foreword.scope import Scope
+from tests.acceptance.tenants import Tenant, assert_error, bad_fields, contents, embedded, filed, page
+from tests.services import eventually
 
 SECRETS = "/v1/secrets"
 VALUE = "zebra quartz meadow"
@@ -67,6 +73,80 @@ def test_registering_sweeps_what_is_filed(door: httpx.Client) -> None:
     assert VALUE not in exported + events
     fetched = door.get(f"/v1/memory/entries/{written['id']}", params={"memoryRef": "a"})
     assert fetched.json()["entry"]["content"] == marked
+
+
+class Derived:
+    """What the ledger and the hot view derive from a tenant's entries, read behind the product's back."""
+
+    def __init__(self, tenant: Tenant, product: dict[str, Any]) -> None:
+        self.tenant = tenant
+        self.redis_url = product["redisUrl"]
+
+    def vectors(self, like: str) -> list[str]:
+        """Vectors, as text, of entries whose content is like this."""
+        return self._ask(
+            """SELECT v.embedding::text FROM vectors v JOIN entries e USING (tenant_id, scope_id, id)
+               WHERE v.tenant_id = %s AND e.content LIKE %s""",
+            like,
+        )
+
+    def likeness(self, one: str, two: str) -> float:
+        """The cosine of two vectors."""
+        (found,) = self._ask("SELECT 1 - (%s::halfvec <=> %s::halfvec)", two, first=one)
+        return float(found)
+
+    def words(self) -> set[str]:
+        """Words that entries are found by, their tags, and rows of events and of the queue for vectors."""
+        found = {str(term) for term in self._ask("SELECT term FROM postings WHERE tenant_id = %s")}
+        found |= set(self._ask("SELECT tag FROM entry_tags WHERE tenant_id = %s"))
+        found |= set(self._ask("SELECT t::text FROM events t WHERE tenant_id = %s"))
+        found |= set(self._ask("SELECT t::text FROM unembedded t WHERE tenant_id = %s"))
+        return found
+
+    def shown(self) -> str:
+        """What head and window of memory ``a`` hold."""
+        keys = view_keys(Scope(self.tenant.number, "a"))
+        with redis.Redis.from_url(self.redis_url) as view:
+            kept = [view.get(keys.head) or b"", *view.hgetall(keys.rows).values()]
+        return b" ".join(kept).decode(errors="replace")
+
+    def _ask(self, query: str, *told: str, first: object = None) -> list[Any]:
+        with psycopg.connect(self.tenant.database_url, row_factory=scalar_row) as owner:
+            return owner.execute(query.encode(), [first or self.tenant.number, *told]).fetchall()
+
+
+def test_a_sweep_remakes_what_was_derived(
+    tenant: Tenant, door: httpx.Client, product: dict[str, Any]
+) -> None:
+    """After it vector, words, tags and rows are those of the redacted text, and none of the old is left."""
+    derived, marked = Derived(tenant, product), "The gate opens to [REDACTED:later] at noon"
+    filed(door, "a", f"The gate opens to {VALUE} at noon", tags=[VALUE], speaker=VALUE)
+    filed(door, "a", marked, tags=["[REDACTED:later]"], speaker="[REDACTED:later]")
+    embedded(door, "a", 2)
+    asked = {"memoryRef": "a", "query": VALUE, "mode": "semantic", "topK": 2, "fields": "all"}
+    contents(door, "a")
+    eventually(lambda: VALUE in derived.shown(), "the hot view holds it")
+    assert {"zebra", "quartz", f"@{VALUE}", VALUE} <= derived.words()
+    (old,), (right,) = derived.vectors(f"%{VALUE}%"), derived.vectors("%REDACTED%")
+    before = door.post("/v1/memory/search", json=asked).json()["entries"]
+    register(door, "later", VALUE)
+    assert old not in derived.vectors("%")
+    embedded(door, "a", 2)
+    for made in derived.vectors("%"):
+        assert derived.likeness(made, right) > 0.99 > derived.likeness(made, old)
+    after = door.post("/v1/memory/search", json=asked).json()["entries"]
+    assert {entry["content"] for entry in after} == {marked}
+    assert after[0]["similarity"] < before[0]["similarity"] - 0.1
+    contents(door, "a")
+    eventually(lambda: marked in derived.shown(), "the hot view holds the memory again")
+    assert VALUE not in derived.shown()
+    assert not [word for word in derived.words() for part in VALUE.split() if part in word.lower()]
+    for mode in ("lexical", "filter"):
+        body = {"memoryRef": "a", "query": VALUE, "mode": mode, "filter": {"tags": VALUE}}
+        assert door.post("/v1/memory/search", json=body).json()["entries"] == []
+    told = door.post("/v1/memory/recall", json={"memoryRef": "a", "query": VALUE, "minSimilarity": -1})
+    assert len(told.json()["entries"]) == 1  # they are equal now
+    assert VALUE not in told.text
 
 
 def test_only_ids_are_told(door: httpx.Client) -> None:
