@@ -22,6 +22,7 @@ BENCHES = {
     "flatness": "(b) the same at 1,000 to 1,000,000 entries, and behind 10,000 oversize ones",
     "http": "(c) a read over HTTP against the same server answering constant bytes",
     "naive": "(d) against reading rows and counting tokens at read time",
+    "isolation": "a foreign ref against an unknown one, by the clock of who may see neither",
     "writing": "(e) accepted to visible, and entries a second",
     "redaction": "what is hidden, what is changed, and how long a KiB takes",
     "relevance": "evidence within a budget by every way to search, and what each ingredient is worth",
