@@ -20,6 +20,7 @@ from foreword.errors import Unavailable
 
 TIMEOUT_S: Final = 40.0
 PATIENCE_S: Final = 30.0
+_TRIES: Final = 3
 _ENTRIES: Final = "/v1/memory/entries"
 _SAID: Final = "The crossing opens at noon, said {}."
 
@@ -165,7 +166,11 @@ class Examination:
         return target.secret in self._owner.get("/v1/secrets").text
 
     def _as_other(self, probe: Probe, target: Target, stranger: Target) -> tuple[_Seen, _Seen]:
-        foreign, unknown = (self._sight(self._other, probe.ask(t), t) for t in (target, stranger))
+        """What the other side is told; asked again where answers differ, since an embedder may be late."""
+        for _ in range(_TRIES):
+            foreign, unknown = (self._sight(self._other, probe.ask(t), t) for t in (target, stranger))
+            if foreign == unknown:
+                break
         return foreign, unknown
 
     def _sight(self, client: httpx.Client, request: Request, target: Target) -> _Seen:

@@ -114,6 +114,7 @@ READS: tuple[Probe, ...] = (
     _tenant_wide("GET", "/v1/memory/jobs/{}", lambda target: target.job),
     _tenant_wide("GET", "/v1/runs/{}", lambda target: target.run, optional=True),
     _tenant_wide("GET", "/v1/runs/{}/events", lambda target: target.run, optional=True),
+    _tenant_wide("GET", "/v1/runs/{}/events/poll", lambda target: target.run, optional=True),
     _tenant_wide("POST", "/v1/runs/{}:fork", lambda target: target.run, optional=True),
 )
 """Doors that show something."""
