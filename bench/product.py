@@ -114,20 +114,24 @@ def running_product(folder: Path) -> Iterator[Product]:
     command = (sys.executable, "-P", "-m", "foreword.cli", "up", "--port", "0")
     where = ("--data-dir", str(data), "--ready-file", str(ready))
     with child("foreword", (*command, *where), clean_environment(), folder, ready.exists):
-        told = json.loads(ready.read_text(encoding="utf-8"))
-        credentials = Credentials.load(Folder(data).credentials)
-        if credentials is None:
-            raise NotStarted("foreword up wrote no credentials.")
-        owner = told["databaseUrl"]
-        yield Product(
-            folder=folder,
-            url=told["url"],
-            api_key=told["apiKey"],
-            owner_url=owner,
-            shim_url=as_role(owner, "foreword_shim", credentials.shim_password),
-            worker_url=as_role(owner, "foreword_worker", credentials.worker_password),
-            redis_url=told["redisUrl"],
-            broker_url=told["brokerUrl"],
-            seal_key=told["sealKey"],
-            credentials=credentials,
-        )
+        yield reached(data, json.loads(ready.read_text(encoding="utf-8")))
+
+
+def reached(data: Path, told: Mapping[str, str]) -> Product:
+    """A product that runs on a data folder, from what its readiness file tells."""
+    credentials = Credentials.load(Folder(data).credentials)
+    if credentials is None:
+        raise NotStarted("foreword up wrote no credentials.")
+    owner = told["databaseUrl"]
+    return Product(
+        folder=data.parent,
+        url=told["url"],
+        api_key=told["apiKey"],
+        owner_url=owner,
+        shim_url=as_role(owner, "foreword_shim", credentials.shim_password),
+        worker_url=as_role(owner, "foreword_worker", credentials.worker_password),
+        redis_url=told["redisUrl"],
+        broker_url=told["brokerUrl"],
+        seal_key=told["sealKey"],
+        credentials=credentials,
+    )

@@ -47,15 +47,21 @@ def write(product: Product, memory: Memory) -> Scope:
         client.list(memory_ref, after=receipts[-1].position or "", limit=1)
         while client.stats(memory_ref).pending:
             time.sleep(0.05)
-    wait_for_vectors(product)
-    return Scope(tenant(product), memory_ref)
+    scope = Scope(tenant(product), memory_ref)
+    wait_for_vectors(product, scope)
+    return scope
 
 
-def wait_for_vectors(product: Product) -> None:
-    """Returns once nothing waits for a vector; TimeoutError after five minutes."""
+def wait_for_vectors(product: Product, scope: Scope) -> None:
+    """Returns once nothing of a scope waits for a vector; TimeoutError after five minutes."""
     deadline = time.monotonic() + _EMBED_LIMIT_S
+    waiting = """
+        SELECT EXISTS (SELECT FROM unembedded JOIN scopes USING (tenant_id, scope_id)
+                       WHERE tenant_id = %s AND memory_ref = %s)
+    """
+    given = (scope.tenant, scope.memory_ref)
     with psycopg.connect(product.owner_url, autocommit=True) as conn:
-        while conn.execute("SELECT EXISTS (SELECT FROM unembedded)").fetchone() != (False,):
+        while conn.execute(waiting, given).fetchone() != (False,):
             if time.monotonic() > deadline:
                 raise TimeoutError("entries still wait for their vectors")
             time.sleep(0.1)
