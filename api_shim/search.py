@@ -131,7 +131,8 @@ class Searcher:
         )
         asked = Asked(text=question.text, mass=gathered.mass, speakers=asked_of)
         best = order(asked, gathered.candidates, self.recipe.weights)
-        best = [one for one in best if not is_sent(one.candidate.id, ask.exclude)]
+        if ask.exclude:
+            best = [one for one in best if not is_sent(one.candidate.id, ask.exclude)]
         top = best[: _fitting([one.candidate.cost for one in best], ask)]
         positions = [one.candidate.seq for one in top]
         rows = await contents(

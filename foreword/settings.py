@@ -36,7 +36,7 @@ class StoreSettings(BaseSettings):
     embedder_dimension: int = Field(default=0, ge=0, le=4000, description="Dimensions of that model")
     embedder_timeout: float = Field(default=10.0, gt=0, description="Seconds one call to it may take")
     exact_rows: int = Field(
-        default=20_000, ge=1, description="Vectors of a scope that are searched exactly; beyond, by graph"
+        default=5_000, ge=1, description="Vectors of a scope searched exactly; beyond, by graph if that pays"
     )
 
     def make_embedder(self) -> Embedder | None:

@@ -112,10 +112,10 @@ def _mark_failed(tenant: int, parts: EmbedParts, row: dict[str, Any]) -> None:
 def _grow(tenant: int, parts: EmbedParts) -> None:
     """Moves the vectors of scopes that became too large for exact scans into the graph, in small steps."""
     with parts.ledger.transaction(tenant) as filing:
-        outgrown = filing.run("outgrown", of="vectors", most=parts.exact_rows).fetchall()
+        outgrown = filing.run("outgrown", of="vectors", most=parts.exact_rows, model=parts.model).fetchall()
     for scope in outgrown:
-        moved = _GRAPH_BATCH
-        while moved == _GRAPH_BATCH:
+        moved = 1
+        while moved:
             with parts.ledger.transaction(tenant) as filing:
                 row = filing.run(
                     "enter_graph", of="vectors", scope=scope["scope_id"], limit=_GRAPH_BATCH

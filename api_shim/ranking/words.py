@@ -37,8 +37,11 @@ STOP: Final = frozenset(_STOP_WORDS.split())
 def tokens(text: str) -> list[str]:
     """Lower-case words, numbers with sign and unit, and symbols; quotes, commas and full stops go."""
     plain = unicodedata.normalize("NFKC", text).translate(_FOLD).casefold()
+    words: list[str] = _TOKEN.findall(plain)
+    if "n't" not in plain:
+        return words
     found: list[str] = []
-    for word in _TOKEN.findall(plain):
+    for word in words:
         found += [word.removesuffix("n't"), "not"] if _is_contracted(word) else [word]
     return found
 

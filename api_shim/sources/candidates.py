@@ -11,7 +11,15 @@ from api_shim.block import StoredCosts
 from api_shim.database import Database, Rows
 from api_shim.filters import Filter
 from api_shim.ranking.candidate import Candidate
-from api_shim.sources.ranked import Shape, falls_short, graph_pieces, graph_settings, narrowed, query
+from api_shim.sources.ranked import (
+    KEPT_PLAN,
+    Shape,
+    falls_short,
+    graph_pieces,
+    graph_settings,
+    narrowed,
+    query,
+)
 from foreword.errors import Unavailable
 from foreword.instant import from_datetime, to_datetime
 from foreword.scope import Scope
@@ -86,7 +94,7 @@ async def gather(
         in_graph = not falls_short(rows[0]["seen"], most, rows[0]["universe"], chosen)
     if not in_graph:
         composed = query("scope", "candidates", in_graph="", **pieces, **_exact_pieces(known))
-        rows = await database.search(scope.tenant, composed, params)
+        rows = await database.search(scope.tenant, composed, params, local=KEPT_PLAN)
     found = [row for row in rows if row["seq"] is not None]
     if any(row["cost"] is None for row in found):
         raise Unavailable("Some entries are not counted yet: foreword recount counts them.")
@@ -114,7 +122,7 @@ async def contents(
         "compared": list(compared),
         "now": to_datetime(now),
     }
-    rows: Rows = await database.search(scope.tenant, query("contents"), params)
+    rows: Rows = await database.search(scope.tenant, query("contents"), params, local=KEPT_PLAN)
     return {row["seq"]: row for row in rows}
 
 

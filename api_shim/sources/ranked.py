@@ -19,14 +19,15 @@ _LEAST_COST: Final = 8
 _SPARE: Final = 16
 """What an entry costs at the least, as a rule, and how many more than fit are ranked at first."""
 
-_GRAPH: Final = {
+KEPT_PLAN: Final = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
+"""For a statement with one sensible plan, by the scope's own index: planning anew may take longer than it."""
+_GRAPH: Final = KEPT_PLAN | {
+    "enable_sort": "off",  # whatever else the statement sorts, its vectors come by the graph
     "hnsw.iterative_scan": "relaxed_order",  # what comes is sorted anew before the law sees it
     "hnsw.ef_search": "400",
     "hnsw.max_scan_tuples": "20000",
     "hnsw.scan_mem_multiplier": "4",
 }
-_KEPT_PLAN: Final = {"plan_cache_mode": "force_generic_plan"}
-"""For statements with one sensible plan: planning anew would take longer than many a scan."""
 _JOIN_ENTRIES: Final = (
     "JOIN entries e ON e.tenant_id = v.tenant_id AND e.scope_id = v.scope_id AND e.id = v.id"
 )
@@ -133,7 +134,7 @@ async def nearest(
     if known.in_graph:
         pieces = narrowed(chosen) | graph_pieces(known, dimension)
         composed = query("scope", "semantic_graph", "cut", **pieces)
-        for most in (_at_first(cut), MOST):
+        for most in (FIRST, MOST):
             rows = await database.search(scope.tenant, composed, params | {"most": most}, local=_GRAPH)
             if falls_short(rows[0]["seen"], most, rows[0]["looked_at"], chosen):
                 break
@@ -142,9 +143,9 @@ async def nearest(
     elif floor <= -1 and chosen.is_open:
         composed = query("scope", "semantic_nearest", "cut", **narrowed(chosen))
         most = _at_first(cut)
-        rows = await database.search(scope.tenant, composed, params | {"most": most}, local=_KEPT_PLAN)
+        rows = await database.search(scope.tenant, composed, params | {"most": most}, local=KEPT_PLAN)
         if _wants_more(rows, most):
-            rows = await database.search(scope.tenant, composed, params, local=_KEPT_PLAN)
+            rows = await database.search(scope.tenant, composed, params, local=KEPT_PLAN)
         return _found(rows, cut)
     composed = query("scope", "semantic_exact", "cut", **narrowed(chosen))
     return _found(await database.search(scope.tenant, composed, params), cut)

@@ -123,7 +123,8 @@ CASE WHEN s.in_graph THEN 0 ELSE (
 )
 
 -- name: shape
-SELECT coalesce(s.scope_id, 0) AS scope_id, coalesce(s.in_graph, false) AS in_graph, m.model,
+SELECT coalesce(s.scope_id, 0) AS scope_id, m.model,
+       coalesce(s.in_graph AND graph_pays(s.documents, m.model), false) AS in_graph,
        coalesce(s.documents, 0) AS documents,
        CASE WHEN %(speakers)s THEN ARRAY(SELECT speakers_of(s.scope_id)) ELSE '{{}}' END AS speakers
 FROM (SELECT (SELECT model_id FROM embedding_models WHERE state = 'serving' AND name = %(name)s) AS model) m
@@ -155,49 +156,52 @@ LEFT JOIN scopes s ON s.tenant_id = current_tenant() AND s.memory_ref = %(ref)s
      FROM words w {join_words} WHERE {filter} ORDER BY place LIMIT %(most)s)
 ), hits AS MATERIALIZED (
     SELECT seq, min(place) AS place FROM placed GROUP BY seq
-), centres AS MATERIALIZED (
-    SELECT c.conversation, c.turn, c.speaker
-    FROM (SELECT seq FROM hits ORDER BY place, seq DESC LIMIT %(around)s) h
-    CROSS JOIN LATERAL (
-        SELECT e.conversation, e.turn, e.speaker FROM entries e
-        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = h.seq AND NOT e.superseded
-        OFFSET 0) c
-    WHERE c.conversation IS NOT NULL OR c.speaker IS NOT NULL
-), turns AS MATERIALIZED (
-    SELECT DISTINCT c.conversation, t.turn
-    FROM centres c, generate_series(c.turn - 4, c.turn + 4) AS t (turn)
-), around AS MATERIALIZED (
-    SELECT n.seq FROM turns t CROSS JOIN LATERAL (
-        SELECT e.seq FROM entries e
-        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s
-          AND e.conversation = t.conversation AND e.turn = t.turn
-        OFFSET 0) n
-    WHERE t.conversation IS NOT NULL
-    UNION ALL
-    SELECT n.seq FROM turns t CROSS JOIN LATERAL (
-        SELECT e.seq FROM entries e
-        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s
-          AND e.conversation IS NULL AND e.turn = t.turn AND e.speaker IS NOT NULL
-        OFFSET 0) n
-    WHERE t.conversation IS NULL
-), wanted AS MATERIALIZED (
-    SELECT seq FROM hits UNION SELECT seq FROM around
-), found AS MATERIALIZED (
-    SELECT e.*, v.cosine, coalesce(w.score, 0) AS words
-    FROM wanted
-    CROSS JOIN LATERAL (
+), held AS MATERIALIZED (
+    SELECT h.place, e.*
+    FROM hits h CROSS JOIN LATERAL (
         SELECT e.seq, e.id, e.speaker, e.conversation, e.turn, e.observed_at,
                e.{costs}[%(ordinal)s + 1] AS cost
         FROM entries e
-        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = wanted.seq
+        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s AND e.seq = h.seq
           AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}
         OFFSET 0) e
+), turns AS MATERIALIZED (
+    SELECT DISTINCT c.conversation, t.turn
+    FROM (SELECT * FROM held ORDER BY place, seq DESC LIMIT %(around)s) c,
+         generate_series(c.turn - 4, c.turn + 4) AS t (turn)
+    WHERE c.conversation IS NOT NULL OR c.speaker IS NOT NULL
+), beside AS (
+    SELECT n.* FROM turns t CROSS JOIN LATERAL (
+        SELECT e.seq, e.id, e.speaker, e.conversation, e.turn, e.observed_at,
+               e.{costs}[%(ordinal)s + 1] AS cost
+        FROM entries e
+        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s
+          AND e.conversation = t.conversation AND e.turn = t.turn
+          AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}
+        OFFSET 0) n
+    WHERE t.conversation IS NOT NULL
+    UNION ALL
+    SELECT n.* FROM turns t CROSS JOIN LATERAL (
+        SELECT e.seq, e.id, e.speaker, e.conversation, e.turn, e.observed_at,
+               e.{costs}[%(ordinal)s + 1] AS cost
+        FROM entries e
+        WHERE e.tenant_id = current_tenant() AND e.scope_id = %(scope)s
+          AND e.conversation IS NULL AND e.turn = t.turn AND e.speaker IS NOT NULL
+          AND NOT e.superseded AND (e.expires_at IS NULL OR e.expires_at > %(now)s) AND {filter}
+        OFFSET 0) n
+    WHERE t.conversation IS NULL
+), wanted AS (
+    SELECT seq, id, speaker, conversation, turn, observed_at, cost FROM held
+    UNION ALL
+    SELECT * FROM beside b WHERE NOT EXISTS (SELECT FROM held h WHERE h.seq = b.seq)
+), found AS MATERIALIZED (
+    SELECT wanted.*, coalesce(1 - near.distance, v.cosine) AS cosine, coalesce(words.score, 0) AS words
+    FROM wanted LEFT JOIN near USING (seq) LEFT JOIN words USING (seq)
     LEFT JOIN LATERAL (
         SELECT 1 - (v.embedding <=> %(vector)s::halfvec) AS cosine FROM vectors v
         WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s AND v.model_id = {model}
-          AND v.seq = e.seq
+          AND v.seq = wanted.seq AND near.seq IS NULL
         OFFSET 0) v ON true
-    LEFT JOIN words w ON w.seq = e.seq
 )
 SELECT (SELECT max(mass) FROM words) AS mass, (SELECT count(*) FROM near) AS seen,
        coalesce((SELECT n FROM universe), 0) AS universe, found.*

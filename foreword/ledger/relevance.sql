@@ -258,6 +258,16 @@ LANGUAGE sql STABLE AS $$
     SELECT substr(term, 2) FROM hop WHERE term IS NOT NULL LIMIT 200
 $$;
 
+-- Whether a walk over a model's graph is quicker than a look at each of a large scope's rows: it meets the rows
+-- of all scopes, and a row met costs ten times as much as a row looked at. 200 rows of the scope are wanted; how
+-- many rows there are in the graph, the last ANALYZE knows.
+CREATE OR REPLACE FUNCTION graph_pays(p_rows bigint, p_model smallint)
+RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT g.rows IS NULL OR g.rows <= p_rows OR p_rows::double precision ^ 2 >= 10 * 200 * g.rows
+    FROM (SELECT (SELECT reltuples FROM pg_class WHERE oid = to_regclass('vectors_graph_' || p_model)) AS rows) g
+$$;
+
 -- BM25 (k1 1.2, b .75, IDF of the scope) of the question's words over bodies. 'mass' is the question's whole
 -- IDF, unseen words counting as the rarest.
 CREATE OR REPLACE FUNCTION score_words(p_scope bigint, p_question text)
@@ -270,14 +280,20 @@ LANGUAGE sql STABLE AS $$
                greatest(s.terms::double precision / greatest(s.documents, 1), 1) AS average
         FROM scopes s WHERE s.tenant_id = current_tenant() AND s.scope_id = p_scope
     ), hits AS MATERIALIZED (
-        SELECT p.term, p.seq, p.tf::bigint, p.length
-        FROM words w JOIN postings p ON p.term = w.term
-        WHERE p.tenant_id = current_tenant() AND p.scope_id = p_scope AND NOT w.is_prefix
+        SELECT w.term, p.seq, p.tf::bigint, p.length
+        FROM words w CROSS JOIN LATERAL (  -- word by word, however small statistics take the scope to be
+            SELECT p.seq, p.tf, p.length FROM postings p
+            WHERE p.tenant_id = current_tenant() AND p.scope_id = p_scope AND p.term = w.term
+            OFFSET 0) p
+        WHERE NOT w.is_prefix
         UNION ALL
-        SELECT w.term, p.seq, sum(p.tf), max(p.length)
-        FROM words w JOIN postings p ON p.term >= w.term AND p.term <= w.term || U&'\+10FFFF'
-        WHERE p.tenant_id = current_tenant() AND p.scope_id = p_scope AND w.is_prefix
-        GROUP BY w.term, p.seq
+        SELECT w.term, p.seq, p.tf, p.length
+        FROM words w CROSS JOIN LATERAL (
+            SELECT p.seq, sum(p.tf) AS tf, max(p.length) AS length FROM postings p
+            WHERE p.tenant_id = current_tenant() AND p.scope_id = p_scope
+              AND p.term >= w.term AND p.term <= w.term || U&'\+10FFFF'
+            GROUP BY p.seq) p
+        WHERE w.is_prefix
     ), weights AS MATERIALIZED (
         SELECT w.term, ln(1 + (size.n - count(h.seq) + 0.5) / (count(h.seq) + 0.5)) AS idf
         FROM size, words w LEFT JOIN hits h USING (term) GROUP BY w.term, size.n

@@ -15,6 +15,8 @@ BEGIN
             EXECUTE format('ALTER ROLE %I SET transaction_timeout = %L', name, '25s');
         END IF;
     END LOOP;
+    ALTER ROLE foreword_shim SET jit = off;  -- reads of milliseconds: starting helpers would take longer
+    ALTER ROLE foreword_shim SET max_parallel_workers_per_gather = 0;
 END $$;
 
 GRANT USAGE ON SCHEMA public TO foreword_shim, foreword_worker;

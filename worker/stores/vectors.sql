@@ -67,15 +67,18 @@ RETURNING id
 -- name: outgrown
 SELECT s.scope_id, s.memory_ref FROM scopes s
 WHERE s.tenant_id = current_tenant() AND NOT s.in_graph AND s.documents > %(most)s
+  AND graph_pays(s.documents, %(model)s)
 
 -- name: enter_graph
-WITH moved AS (
-    UPDATE vectors v SET in_graph = true
-    WHERE (v.tenant_id, v.scope_id, v.model_id, v.seq) IN (
-        SELECT tenant_id, scope_id, model_id, seq FROM vectors
-        WHERE tenant_id = current_tenant() AND scope_id = %(scope)s AND NOT in_graph
-        LIMIT %(limit)s
-        FOR UPDATE SKIP LOCKED)
+WITH chosen AS MATERIALIZED (
+    SELECT model_id, seq FROM vectors
+    WHERE tenant_id = current_tenant() AND scope_id = %(scope)s AND NOT in_graph
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+), moved AS (
+    UPDATE vectors v SET in_graph = true FROM chosen c
+    WHERE v.tenant_id = current_tenant() AND v.scope_id = %(scope)s
+      AND v.model_id = c.model_id AND v.seq = c.seq
     RETURNING 1
 )
 SELECT count(*) AS n FROM moved

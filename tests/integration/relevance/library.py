@@ -66,6 +66,11 @@ class Library:
             self.embed(scope.tenant)
         return [receipt.id for receipt in receipts]
 
+    def forget_graph(self) -> None:
+        """Lets the graph look empty, as it does before the first ANALYZE."""
+        graph = f"vectors_graph_{self.embedding.model}"
+        self.owner.execute("UPDATE pg_class SET reltuples = 0 WHERE relname = %s", [graph])
+
     def embed(self, tenant: int) -> int:
         """Embeds what waits."""
         return embed(tenant, self.embedding)

@@ -55,6 +55,7 @@ def test_no_vector_is_left_outside_the_graph(library: Library, scope: Scope) -> 
     """One process says that a scope is in the graph before another commits vectors that are not."""
     library.write(scope, "zebra crossing", "plain", "ship")
     library.write(scope, draft(scope, "giraffe in the rain"), embedded=False)
+    library.forget_graph()
     growing = replace(library.embedding, exact_rows=1)
     scopes = "SELECT in_graph FROM scopes WHERE tenant_id = %s"
     vectors = "SELECT in_graph, count(*) FROM vectors WHERE tenant_id = %s GROUP BY 1"
