@@ -18,6 +18,7 @@ from foreword.scope import Scope
 from foreword.seal import Sealer, new_secret_key, public_key
 from tests.integration.rig import Rig
 from worker.parts import Parts
+from worker.stores.ledger import Filing
 from worker.upkeep.jobs import run_jobs
 from worker.upkeep.runs import RUN_DAYS, expire_runs
 from worker.write import drain
@@ -142,6 +143,27 @@ def test_each_entry_is_told_to_its_run(rig: Rig, tenant: int, parts: Parts, shim
     rig.accept(tenant, [draft(scope, "three", run)])
     drain(tenant, parts)
     assert [seq for seq, _, _ in events(owner, tenant, run)] == [1, 2, 3]
+
+
+def test_a_batch_of_no_run_asks_nothing_about_runs(
+    rig: Rig, tenant: int, parts: Parts, shim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Filing what no run wrote runs not one statement more; one Draft of a run adds one look and one word."""
+    scope, run = rig.scope(tenant), begin(shim, tenant, "costly")
+    asked: list[str] = []
+    plain = Filing.run
+
+    def noting(filing: Filing, name: str, /, *, of: str = "ledger", **params: object) -> Any:
+        asked.append(f"{of}.{name}")
+        return plain(filing, name, of=of, **params)
+
+    monkeypatch.setattr(Filing, "run", noting)
+    rig.accept(tenant, [draft(scope, f"plain-{n}", None) for n in range(3)])
+    drain(tenant, parts)
+    assert [name for name in asked if name.startswith("runs.")] == []
+    rig.accept(tenant, [draft(scope, f"mixed-{n}", run if n else None) for n in range(3)])
+    drain(tenant, parts)
+    assert [name for name in asked if name.startswith("runs.")] == ["runs.run_secrets", "runs.tell"]
 
 
 def test_a_repeat_is_not_told_again(rig: Rig, tenant: int, parts: Parts, shim: Any, owner: Any) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import ahocorasick
 
@@ -59,9 +61,8 @@ class Registered:
 
 
 def _spellings(name: str, value: str) -> Iterator[tuple[str, _Form]]:
-    yield value, _Form(name, len(value))
     raw = value.encode("utf-8", "surrogatepass")
-    for spelling in {raw.hex(), raw.hex().upper()}:
+    for spelling in (value, raw.hex(), raw.hex().upper(), *_escaped(value, raw)):
         yield spelling, _Form(name, len(spelling))
     for shift, lead in enumerate((0, 2, 3)):
         coded = base64.b64encode(b"\0" * shift + raw).decode()
@@ -70,6 +71,14 @@ def _spellings(name: str, value: str) -> Iterator[tuple[str, _Form]]:
         form = _Form(name, len(core), before=shift > 0, after=(shift + len(raw)) % 3 > 0)
         for spelling in {core, core.replace("+", "-").replace("/", "_")}:
             yield spelling, form
+
+
+def _escaped(value: str, raw: bytes) -> Iterator[str]:
+    """As encoders write it. Undoing escapes finds more, but not behind a stray ``\\`` or ``%`` that takes the
+    first characters for its own."""
+    for ascii_only in (True, False):
+        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+    yield from (quote(raw), quote(raw, safe=""), quote_plus(raw))
 
 
 def _reach(text: str, start: int, end: int, form: _Form) -> tuple[int, int]:

@@ -106,6 +106,21 @@ def test_no_spelling_survives(value: str, around: tuple[str, str], spelling: str
         assert written not in part
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ('r3solved "by"', '\\r3solved \\"by\\"'),
+        ("ab solved/by", "%ab%20solved%2Fby"),
+        ('\\new "value"', '\\\\\\new \\"value\\"'),
+        ('u00e9 "value"', '\\u00e9 \\"value\\"'),
+    ],
+)
+def test_a_stray_escape_before_a_value_hides_nothing(value: str, text: str) -> None:
+    """A backslash or per cent sign right before a spelled value does not take its first characters along."""
+    kept = Redactor({"id": value}).redact(text).text
+    assert kept.replace("[REDACTED:id]", "") in ("", "\\", "%")
+
+
 def test_longest_wins_and_order_does_not_matter() -> None:
     """A value within another is hidden by the longer one's marker, however they were registered."""
     values = {"short": "abcdefgh", "long": "xxabcdefghyy"}
