@@ -44,12 +44,11 @@ def test_the_client_reads_discovery(host: Host, host_url: str) -> None:
 def test_the_client_runs_polls_and_reads(host: Host, host_url: str) -> None:
     """It creates a run, polls it to its end, and reads the same events as a stream and by polling."""
     sdk = client(host.tenant, host_url)
-    request = CreateRunRequest(workflowId=f"{PREFIX}injection-budget", tenantId="whoever", tags=["sdk"])
+    request = CreateRunRequest(workflowId=f"{PREFIX}ttl", tenantId="whoever", tags=["sdk"])
     started = sdk.runs_create(request)
     snapshot = ended(sdk, started.runId)
     assert (snapshot.status, snapshot.error) == ("completed", None)
     assert snapshot.variables is not None
-    assert snapshot.variables["budgetedTokenTotal"] <= snapshot.variables["tokenBudget"]
     streamed = list(sdk.runs_events(started.runId, stream_mode="updates"))
     polled = sdk.runs_poll_events(started.runId)
     assert polled.isComplete is True
@@ -57,7 +56,8 @@ def test_the_client_runs_polls_and_reads(host: Host, host_url: str) -> None:
     assert [event.type for event in streamed][-1] == "run.completed"
     written = [event for event in streamed if event.type == "memory.written"]
     assert {event.payload["memoryId"] for event in written} >= {
-        entry["id"] for entry in snapshot.variables["budgetedEntries"]
+        snapshot.variables["freshId"],
+        snapshot.variables["expiredId"],
     }
     resumed = list(sdk.runs_events(started.runId, last_event_id=streamed[1].eventId))
     assert resumed == streamed[2:]

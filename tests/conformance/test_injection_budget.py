@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from api_shim.runs.programs.injection import QUESTION
 from tests.acceptance.tenants import Tenant
 from tests.conformance import tokens
 from tests.conformance.conftest import DOORS
-from tests.conformance.host import PREFIX, Host
+from tests.conformance.host import PREFIX, Host, written
+from tests.services import eventually
 
 TRUTH = Path(__file__).parents[1] / "data/tokens/truth.jsonl.gz"
 WORKFLOW = f"{PREFIX}injection-budget"
@@ -51,7 +53,9 @@ def seen(product: dict[str, Any], url: str, count: Callable[[str], int], budget:
 
 @pytest.fixture(scope="module")
 def run(product: dict[str, Any], host_url: str) -> Iterator[Seen]:
-    """A run in the default counter."""
+    """A run in the default counter, on a host whose model serves."""
+    discovery = f"{host_url}/.well-known/openwop"
+    eventually(lambda: "search" in httpx.get(discovery).json()["memory"], "the model serves")
     yield from seen(product, host_url, tokens.count, BUDGET)
 
 
@@ -179,9 +183,21 @@ def test_without_meaning_there_is_one_order(plain: Seen) -> None:
     assert plain.told["tokenCounter"] == "chars"
 
 
-def test_another_budget_gives_another_slice(run: Seen) -> None:
+def test_another_budget_gives_another_slice(plain: Seen) -> None:
     """What is told follows the budget and the memory: no two runs tell the same entries."""
-    other = run.host.completed(WORKFLOW, inputs={"tokenBudget": 2 * BUDGET})
-    assert other["tokenBudget"] == 2 * BUDGET
-    assert other["budgetedTokenTotal"] > run.told["budgetedTokenTotal"]
-    assert not {entry["id"] for entry in other["budgetedEntries"]} & set(run.kept)
+    budget = 2 * plain.told["tokenBudget"]
+    other = plain.host.completed(WORKFLOW, inputs={"tokenBudget": budget})
+    assert other["tokenBudget"] == budget
+    assert other["budgetedTokenTotal"] > plain.told["budgetedTokenTotal"]
+    assert not {entry["id"] for entry in other["budgetedEntries"]} & set(plain.kept)
+
+
+@pytest.mark.parametrize("which", ["run", "plain"])
+def test_every_seed_is_attributed(which: str, request: pytest.FixtureRequest) -> None:
+    """The stream tells of each entry in both memories of the run, and of none of the other tenant's."""
+    it: Seen = request.getfixturevalue(which)
+    ref = it.told["memoryRef"]
+    payloads = written(it.host.events(ref.rpartition("/")[2]))
+    entries = [(at, row["id"]) for at in (ref, f"{ref}/lone") for row in it.host.kept(at)]
+    assert sorted((told["memoryRef"], told["memoryId"]) for told in payloads) == sorted(entries)
+    assert len(entries) == len(it.entries) + 1

@@ -53,7 +53,6 @@ async def injection(stage: Stage) -> Variables:
     if kept != _prefix(seeded.newest_first, costs, budget):
         raise failed("injection_budget_not_a_prefix")
     sample = _redacted_sample(read.entries, seeded)
-    await _lone(stage, budget)
     planted = await plant(stage)
     variables = {
         "memoryRef": stage.memory_ref,
@@ -73,6 +72,7 @@ async def injection(stage: Stage) -> Variables:
         }
         if variables["recencyOrder"] == variables["relevanceOrder"]:
             raise failed("relevance_order_unproved")
+    await _lone(stage, budget)
     return variables
 
 
