@@ -298,6 +298,42 @@ _ANSWERS: dict[str, Schema] = {
     "SecretIds": record({"secrets": listed(SECRET_ID)}),
     "SealKey": record({"sealKey": {"type": "string", "pattern": "^[^:]+:[A-Za-z0-9+/]+=*$"}}),
     "Health": record({"status": {"const": "ok"}}, {"parts": {"type": "object"}}),
-    "Discovery": {"type": "object", "required": ["protocolVersion", "implementation", "memory"]},
+    "Discovery": {
+        "type": "object",
+        "required": [
+            *("protocolVersion", "implementation", "supportedEnvelopes", "schemaVersions", "limits"),
+            *("fixtures", "memory", "agents", "capabilities"),
+        ],
+        "properties": {
+            "protocolVersion": {"const": "1.0"},
+            "limits": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
+            "fixtures": {"type": "array", "items": {"type": "string"}},
+            "memory": {
+                "type": "object",
+                "required": [
+                    "supported",
+                    "injectionBudget",
+                    "retention",
+                    "maxEntrySizeBytes",
+                    "ttlSupported",
+                ],
+                "properties": {
+                    "supported": {"const": True},
+                    "injectionBudget": {
+                        "type": "object",
+                        "required": ["supported", "tokenCounter"],
+                        "properties": {"supported": {"const": True}, "tokenCounter": COUNTER},
+                        "additionalProperties": False,
+                    },
+                },
+            },
+            "agents": {
+                "type": "object",
+                "required": ["memoryBackends"],
+                "properties": {"memoryBackends": {"type": "array", "items": {"type": "string"}}},
+            },
+            "capabilities": {"type": "object", "required": ["memory", "agents"]},
+        },
+    },
     "OpenApi": {"type": "object", "required": ["openapi", "info", "paths"]},
 }

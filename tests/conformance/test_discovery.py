@@ -1,5 +1,7 @@
 """Discovery over HTTP: complete, the same to everybody, no more than runs (OpenWOP RFC 0073, RFC 0080)."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,6 +12,7 @@ from foreword.counters import COUNTERS
 from tests.acceptance.tenants import filed
 from tests.services import eventually
 
+ROOT = Path(__file__).parents[2]
 NOT_BUILT = {"compaction", "distillation"}
 
 
@@ -33,6 +36,12 @@ def test_it_has_what_a_host_must_tell(told: dict[str, Any]) -> None:
     assert told["limits"].keys() >= {"clarificationRounds", "schemaRounds", "envelopesPerTurn"}
     assert all(type(limit) is int and limit >= 0 for limit in told["limits"].values())
     assert isinstance(told["fixtures"], list)
+
+
+def test_the_document_is_the_documented_one(told: dict[str, Any]) -> None:
+    """What a server with the defaults tells is what docs/api.md shows, word for word."""
+    section = (ROOT / "docs/api.md").read_text().partition("### `GET /.well-known/openwop`")[2]
+    assert json.loads(section.partition("```json\n")[2].partition("```")[0]) == told
 
 
 def test_families_are_mirrored(told: dict[str, Any]) -> None:

@@ -150,6 +150,7 @@ def told(
 def test_whatever_is_asked_tells_nothing(
     stranger: httpx.Client,
     tokens: dict[str, str],
+    foreseen: None,
     ask: tuple[str, str, dict[str, Any]],
     which: int,
 ) -> None:
