@@ -81,6 +81,11 @@ def test_the_commands_give_the_answer(environment: dict[str, str]) -> None:
     assert "[REDACTED:aws-access-key-id]" in run(["foreword", "list", "-r", "readme"], environment)
 
 
+def undated(text: str) -> str:
+    """Without ids and days."""
+    return re.sub(r"fact-\d{6}|\d{4}-\d\d-\d\d", "...", text)
+
+
 def test_the_block_is_what_a_recall_gives(environment: dict[str, str]) -> None:
     """README's block comes out of the memory that README wrote, but for ids and the day."""
     environment = environment | {"PYTHONWARNINGS": "error"}
@@ -88,12 +93,34 @@ def test_the_block_is_what_a_recall_gives(environment: dict[str, str]) -> None:
         run(shlex.split(command.replace("-r agent/7", "-r readme/recall")), environment)
     run(["foreword", "list", "-r", "readme/recall", "--limit", "1"], environment)
 
-    def same(text: str) -> str:
-        return re.sub(r"fact-\d{6}|\d{4}-\d\d-\d\d", "...", text)
-
     words = shlex.split(RECALL.replace("-r agent/7", "-r readme/recall"))
     rows = BLOCK[0].rpartition("\n")[0].rpartition("\n")[0] + "\n"
-    eventually(lambda: same(run(words, environment)) == same(rows), "the entries have their vectors")
+    eventually(lambda: undated(run(words, environment)) == undated(rows), "the entries have their vectors")
+
+
+TOLD = [
+    "Ada: the deploy window is 14:00 UTC.",
+    "Ada: invoices go to the portal by the tenth.",
+    "Bo: my daughter's recital is on the first Friday of March.",
+    "Ada: from now on we deploy at 16:00 UTC, not at 14:00.",
+    "Bo: the staging password rotates every Monday.",
+    "Ada: the customer prefers mornings.",
+]
+
+
+def test_a_conversation_recalls_what_it_has_not_had(
+    product: dict[str, Any], environment: dict[str, str]
+) -> None:
+    """The loop of docs/api.md prints the blocks that stand below it, but for ids and the day."""
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    ((code, printed),) = re.findall(r"^```python\n([^`]*)^```\n```\n([^`]*)^```", text, re.MULTILINE)
+    headers = {"Authorization": f"Bearer {product['apiKey']}"}
+    entries = [{"memoryRef": "docs/recall", "content": content} for content in TOLD]
+    batch = {"entries": entries}
+    answer = httpx.post(f"{product['url']}/v1/memory/entries:batch?wait=30", headers=headers, json=batch)
+    assert answer.status_code == 201
+    command = [sys.executable, "-W", "error", "-c", code.replace("agent/7", "docs/recall")]
+    eventually(lambda: undated(run(command, environment)) == undated(printed), "they have their vectors")
 
 
 def shape(value: Any) -> Any:
