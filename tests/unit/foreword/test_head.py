@@ -129,6 +129,21 @@ def test_a_sifted_head_answers_what_passes_over_the_large(
         assert head.read(ask, NOW) == by_the_law(rows, ask, NOW)
 
 
+def test_a_page_ends_behind_the_large_rows_it_passed_over() -> None:
+    """The cursor stands behind a run that the read passed, and before one that its limit kept it from."""
+    costs = (5, 90, 80, 5, 70, 5, 5)
+    rows = [Row(seq=70 - 10 * i, expires_at=0, costs=(c,), fragment=b"%d" % i) for i, c in enumerate(costs)]
+    head = Head.decode(encode(RUN, summary_of(rows), *sifted(rows, 9)), run_id=RUN, now=NOW)
+    assert head is not None
+    told = []
+    for budget, limit in ((9, 9), (14, 9), (14, 2), (14, 1), (20, 9)):
+        ask = Ask(counter="o200k_base", ordinal=0, budget=budget, limit=limit, fit="prefix")
+        found = head.read(ask, NOW)
+        assert found == by_the_law(rows, ask, NOW)
+        told.append((found.entries, found.resume, found.report.omitted.oversize))
+    assert told == [(b"0", 50, 2), (b"0,3", 30, 3), (b"0,3", 40, 2), (b"0", 70, 0), (b"0,3,5,6", None, 3)]
+
+
 @given(rows_of, st.integers(0, 2_000))
 def test_a_head_fits_its_room(drawn: Any, room: int) -> None:
     """No head is larger than it may be, and none is empty where a row would fit."""
