@@ -2,14 +2,17 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import psycopg
+import pytest
 
 from foreword.draft import Draft
 from foreword.scope import Scope
 from tests.integration.relevance.library import Library
 from tests.services import eventually
+from worker import embed as embedding
 from worker.embed import _grow, embed
 from worker.write import drain
 
@@ -63,6 +66,38 @@ def test_no_vector_is_left_outside_the_graph(library: Library, scope: Scope) -> 
     _grow(scope.tenant, growing)
     assert library.rows(scopes, scope.tenant) == [(True,)]
     assert library.rows(vectors, scope.tenant) == [(True, 4)]
+
+
+def test_several_processes_lose_nothing_and_wait_for_nobody(
+    library: Library, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four embed while entries are written, rewritten and removed: one vector each, all in the graph."""
+    monkeypatch.setattr(embedding, "_BATCH", 8)
+    monkeypatch.setattr(embedding, "_GRAPH_BATCH", 20)
+    growing, written = replace(library.embedding, exact_rows=60), threading.Event()
+    library.write(scope, *(f"zebra {n}" for n in range(80)), embedded=False)
+
+    def work() -> None:
+        while not written.is_set():
+            embed(scope.tenant, growing)
+
+    with ThreadPoolExecutor(4) as threads:
+        running = [threads.submit(work) for _ in range(4)]
+        for n in range(12):
+            library.write(scope, *(draft(scope, f"n{n}-{i} lion") for i in range(5)), embedded=False)
+            library.rig.run(library.rig.remover.remove(scope, f"e{n}"))
+            owners(library, f"UPDATE entries SET content = 'tiger {n}' WHERE id = 'n{n}-0'")()
+        written.set()
+        for one in running:
+            one.result(30)
+    embed(scope.tenant, growing)
+    entries = library.rows("SELECT id FROM entries WHERE tenant_id = %s ORDER BY 1", scope.tenant)
+    kept = library.rows("SELECT id, in_graph FROM vectors WHERE tenant_id = %s ORDER BY 1", scope.tenant)
+    assert len(entries) == 80 - 12 + 60
+    assert kept == [(name, True) for (name,) in entries]
+    assert library.traces(scope)["unembedded"] == 0
+    tigers = library.search(scope, "semantic", "tiger 3", limit=1).rows
+    assert (tigers[0]["id"], round(tigers[0]["similarity"], 2)) == ("n3-0", 1.0)
 
 
 def test_a_rewrite_outlives_the_vector_of_what_was_said_before(library: Library, scope: Scope) -> None:
