@@ -1,8 +1,11 @@
 """What tests on real servers share: one rig a session."""
 
+import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import uvloop
 from hypothesis import HealthCheck, settings
 
 from tests.integration.rig import Rig
@@ -22,3 +25,10 @@ def rig(services: Services) -> Iterator[Rig]:
     made = Rig(services)
     yield made
     made.close()
+
+
+@pytest.fixture(params=[uvloop.new_event_loop, asyncio.new_event_loop], ids=["uvloop", "asyncio"])
+def runner(request: pytest.FixtureRequest) -> Any:
+    """Runs on the event loop that serves, and on Python's own."""
+    with asyncio.Runner(loop_factory=request.param) as made:
+        yield made
