@@ -4,6 +4,7 @@ Verdicts are kept for a few seconds, so that a revoked key stops working soon; w
 known verdict is honoured for ten minutes, and an unknown key gets Unavailable rather than a refusal.
 """
 
+import hashlib
 import hmac
 import time
 from dataclasses import dataclass, replace
@@ -50,32 +51,33 @@ class _Verdict:
 
 
 class Keyring:
-    """Looks keys up in the ledger and remembers the verdict."""
+    """Looks keys up in the ledger and remembers the verdict, under a digest of the header that asked."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[PresentedKey, _Verdict] = {}
+        self._known: dict[bytes, _Verdict] = {}
 
     async def caller(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header; Unauthenticated for anything but a living key."""
+        said = hashlib.sha256((authorization or "").encode()).digest()
+        now = time.monotonic()
+        known = self._known.get(said)
+        if known is not None and now < known.due:
+            return known.caller
         scheme, _, token = (authorization or "").partition(" ")
         presented = parse_key(token.strip()) if scheme.lower() == "bearer" else None
-        if presented is None:
-            raise Unauthenticated
-        caller = await self._verdict(presented)
+        caller = None if presented is None else await self._verdict(said, presented, known, now)
         if caller is None:
             raise Unauthenticated
         return caller
 
-    async def _verdict(self, presented: PresentedKey) -> Caller | None:
-        now = time.monotonic()
-        known = self._known.get(presented)
-        if known is not None and now < known.due:
-            return known.caller
+    async def _verdict(
+        self, said: bytes, presented: PresentedKey, known: _Verdict | None, now: float
+    ) -> Caller | None:
         if known is not None and now - known.verified > HONOURED_SECONDS:
             known = None
         if known is not None:  # one request asks anew; those that come meanwhile do not wait for it
-            self._known[presented] = replace(known, due=now + RETRY_SECONDS)
+            self._known[said] = replace(known, due=now + RETRY_SECONDS)
         try:
             caller = await self._look_up(presented)
         except Unavailable:
@@ -83,11 +85,11 @@ class Keyring:
                 raise
             return known.caller
         if caller is None:
-            self._known.pop(presented, None)
+            self._known.pop(said, None)
             return None
         if len(self._known) >= _MOST:
             self._known.pop(next(iter(self._known)))
-        self._known[presented] = _Verdict(caller, verified=now, due=now + FRESH_SECONDS)
+        self._known[said] = _Verdict(caller, verified=now, due=now + FRESH_SECONDS)
         return caller
 
     async def _look_up(self, presented: PresentedKey) -> Caller | None:

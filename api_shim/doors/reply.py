@@ -9,10 +9,18 @@ from api_shim.doors.body import JSON
 
 def answered(request: Request, answer: Answer, media_type: str = JSON) -> Response:
     """An answer with its ETag, or 304 when the caller has it."""
-    headers = {"ETag": answer.etag, "Cache-Control": "private, no-cache"}
     known = request.headers.get("if-none-match")
-    if known is not None:
-        tags = {tag.strip().removeprefix("W/") for tag in known.split(",")}
-        if answer.etag in tags or "*" in tags:
-            return Response(status_code=304, headers=headers)
-    return Response(answer.body, headers=headers, media_type=media_type)
+    if known is not None and _names(known, answer.etag):
+        response = Response(status_code=304)
+    else:
+        response = Response(answer.body, media_type=media_type)
+    response.raw_headers += ((b"etag", answer.etag.encode()), _CACHING)
+    return response
+
+
+def _names(known: str, etag: str) -> bool:
+    tags = {tag.strip().removeprefix("W/") for tag in known.split(",")}
+    return etag in tags or "*" in tags
+
+
+_CACHING = (b"cache-control", b"private, no-cache")
