@@ -21,6 +21,8 @@ from foreword.errors import Unavailable
 TIMEOUT_S: Final = 40.0
 PATIENCE_S: Final = 30.0
 _TRIES: Final = 3
+_PATIENT_TRIES: Final = 4
+_ABSENT: Final = (httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND)
 _ENTRIES: Final = "/v1/memory/entries"
 _SAID: Final = "The crossing opens at noon, said {}."
 
@@ -28,7 +30,7 @@ _Seen = tuple[int, frozenset[str], str]
 
 
 class Examination:
-    """Examines the server at ``url`` with a pair of keys. Leaves nothing behind in what it names.
+    """Examines the server at ``url`` with a pair of keys; what it has stored it forgets.
 
     ``transport`` carries what the other side asks; httpx's own by default.
     """
@@ -36,6 +38,7 @@ class Examination:
     def __init__(self, url: str, pair: Pair, transport: httpx.BaseTransport | None = None) -> None:
         self._owner = _client(url, pair.owner_key, None)
         self._other = _client(url, pair.other_key, transport)
+        self._finds = False
 
     doors: Final = len(READS) + len(REMOVALS) + 2
 
@@ -101,10 +104,10 @@ class Examination:
 
     def _await_meaning(self, target: Target) -> None:
         """Waits until the owner finds by meaning what was stored, where the server offers that."""
-        memory = _ok(self._owner.get("/.well-known/openwop")).json()["memory"]
+        self._finds = "search" in _ok(self._owner.get("/.well-known/openwop")).json()["memory"]
         body = {"memoryRef": target.ref, "query": "crossing", "mode": "semantic"}
         deadline = time.monotonic() + PATIENCE_S
-        while "search" in memory and time.monotonic() < deadline:
+        while self._finds and time.monotonic() < deadline:
             found = self._owner.post("/v1/memory/search", json=body)
             if found.is_success and len(found.json()["entries"]) == 1 + len(target.doomed):
                 return
@@ -118,14 +121,14 @@ class Examination:
         if foreign != unknown:
             return Verdict(door=probe.door, state="tells apart", detail=_difference(foreign, unknown))
         if seen == unseen and not target.betrayed_by(seen[2]):
-            if probe.optional:
+            if probe.optional and (seen[0] in _ABSENT or not self._finds):
                 return Verdict(door=probe.door, state="not served", detail=f"status {seen[0]}")
             return Verdict(door=probe.door, state="unproven", detail="its owner sees nothing either")
         return Verdict(door=probe.door, state="isolated")
 
     def _listed_secrets(self, target: Target) -> Verdict:
         door, request = "GET /v1/secrets", Request(method="GET", path="/v1/secrets")
-        owned, foreign = (_send(client, request).text for client in (self._owner, self._other))
+        owned, foreign = (self._send(client, request).text for client in (self._owner, self._other))
         if target.secret in foreign:
             return Verdict(door=door, state="leaks", detail="names another tenant's secret")
         if target.secret not in owned:
@@ -174,13 +177,28 @@ class Examination:
         return foreign, unknown
 
     def _sight(self, client: httpx.Client, request: Request, target: Target) -> _Seen:
-        answer = _send(client, request)
+        answer = self._send(client, request)
         return answer.status_code, frozenset(answer.headers), target.blurred(answer.text)
+
+    def _send(self, client: httpx.Client, request: Request) -> httpx.Response:
+        """The answer, once the server's rate lets it through and an embedder that serves has answered."""
+        for left in reversed(range(_PATIENT_TRIES)):
+            answer = client.request(
+                request.method, request.path, params=dict(request.params), json=request.body
+            )
+            late = self._finds and answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
+            if not left or not (late or answer.status_code == httpx.codes.TOO_MANY_REQUESTS):
+                break
+            time.sleep(min(float(answer.headers.get("Retry-After", "1")), 60.0))
+        return answer
 
     def _clean(self, target: Target) -> None:
         for client in (self._owner, self._other):
             _drop(client, "/v1/memory", memoryRef=target.ref)
         _drop(self._owner, f"/v1/secrets/{target.secret}")
+        run = self._owner.get(f"/v1/runs/{target.run}")
+        if run.is_success:
+            _drop(self._owner, "/v1/memory", memoryRef=run.json()["variables"].get("memoryRef", ""))
 
 
 def _client(url: str, key: str, transport: httpx.BaseTransport | None) -> httpx.Client:
@@ -190,15 +208,6 @@ def _client(url: str, key: str, transport: httpx.BaseTransport | None) -> httpx.
 
 def _everything(target: Target) -> Request:
     return Request(method="GET", path=_ENTRIES, params={"memoryRef": target.ref, "fields": "all"})
-
-
-def _send(client: httpx.Client, request: Request) -> httpx.Response:
-    """The answer, once the server's rate lets it through."""
-    while True:
-        answer = client.request(request.method, request.path, params=dict(request.params), json=request.body)
-        if answer.status_code != httpx.codes.TOO_MANY_REQUESTS:
-            return answer
-        time.sleep(float(answer.headers.get("Retry-After", "1")))
 
 
 def _ok(answer: httpx.Response) -> httpx.Response:
