@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from foreword.ledger.api_keys import parse_key
@@ -28,8 +29,14 @@ def write(product: Product, ref: str, n: int) -> None:
     drafts = [
         {"memoryRef": ref, "id": f"e-{i}", "content": f"entry number {i}", "tags": ["t"]} for i in range(n)
     ]
-    told = persist(product, "POST", f"{ENTRIES}:batch", params={"wait": 10}, json={"entries": drafts})
+    told = persist(product, "POST", f"{ENTRIES}:batch", params={"wait": 30}, json={"entries": drafts})
     assert told.status_code == 201, told.text
+
+
+def rests(pid: int) -> bool:
+    """Whether a process waits for something, and not for its turn; Linux."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    return stat.rpartition(")")[2].split()[0] == "S"
 
 
 def search(product: Product, ref: str, **body: Any) -> dict[str, Any]:
@@ -96,9 +103,10 @@ def test_standing_still_it_delays_nobody(hurt: Product) -> None:
         with vectors_held(hurt):
             write(hurt, ref, 20)
             until_waiting(hurt, "Lock", WORKER)
+            eventually(lambda: all(map(rests, pids(hurt, "embed"))), "it has sent all that it has to say")
             harm.enter_context(frozen(*pids(hurt, "embed")))
         later = {"memoryRef": ref, "id": "later", "content": "the later zebra", "supersedes": ["e-3"]}
-        told = persist(hurt, "POST", ENTRIES, params={"wait": 10}, json=later)
+        told = persist(hurt, "POST", ENTRIES, params={"wait": 12}, json=later)
         assert told.status_code == 201, told.text
         removed = persist(hurt, "DELETE", f"{ENTRIES}/e-4", params={"memoryRef": ref})
         assert removed.status_code == 200

@@ -35,7 +35,7 @@ def register(app: Celery, parts: Callable[[], Parts], embed_parts: Callable[[], 
         "foreword.drain": lambda tenant: _drain(app, tenant, parts()),
         "foreword.embed": lambda *tenants: _embed(tenants, embed_parts()),
         "foreword.expire": lambda: expire(parts()),
-        "foreword.jobs": lambda tenant: run_jobs(tenant, parts()),
+        "foreword.jobs": lambda tenant: _jobs(app, tenant, parts()),
         "foreword.rebuild": lambda tenant, memory_ref: _rebuild(Scope(tenant, memory_ref), parts()),
         "foreword.sweep": lambda: sweep(parts()),
     }
@@ -77,6 +77,11 @@ def _accept(app: Celery, sealed: str, parts: Parts) -> None:
 def _drain(app: Celery, tenant: int, parts: Parts) -> None:
     if drain(tenant, parts):
         send(app, "foreword.embed", (tenant,), expires=_STALE)
+
+
+def _jobs(app: Celery, tenant: int, parts: Parts) -> None:
+    if run_jobs(tenant, parts):
+        send(app, "foreword.embed", (tenant,), expires=_STALE)  # what was rewritten wants its vectors anew
 
 
 def _embed(tenants: tuple[int, ...], parts: EmbedParts | None) -> None:
