@@ -64,7 +64,7 @@ def doctor(
         _isolation(_served(url, data_dir), other_key, database_url, data_dir, as_json)
     from foreword.doctor import Place, examine
 
-    place = Place.of(data_dir, database_url)
+    place = Place.of(data_dir, database_url, url)
     found = []
     for finding in examine(place):
         found.append(finding)

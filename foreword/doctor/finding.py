@@ -32,12 +32,13 @@ class Place:
     given_database_url: str | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, data_dir: Path, database_url: str | None = None) -> "Place":
-        """The folder as it is now, in this process's environment."""
+    def of(cls, data_dir: Path, database_url: str | None = None, url: str | None = None) -> "Place":
+        """The folder as it is now, in this process's environment; ``url`` stands in FOREWORD_URL's place."""
+        named = {} if url is None else {"FOREWORD_URL": url}
         return cls(
             data_dir=data_dir,
             here=running.find(data_dir),
-            environment=dict(os.environ),
+            environment=dict(os.environ) | named,
             given_database_url=database_url,
         )
 

@@ -87,3 +87,11 @@ def test_vectors_that_nobody_makes_are_a_warning() -> None:
     assert relevance._waiting("model", 100_000, 599.0).state == "ok"
     stuck = relevance._waiting("model", 1, 601.0)
     assert (stuck.state, stuck.mend) == ("warning", "foreword embed")
+
+
+def test_a_url_that_is_given_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server that is named comes before the one of the environment."""
+    monkeypatch.setenv("FOREWORD_URL", "http://127.0.0.1:1")
+    place = Place.of(tmp_path, url="http://127.0.0.1:2")
+    (finding,) = parts.product(place)
+    assert finding.message.startswith("http://127.0.0.1:2 ")
