@@ -99,12 +99,12 @@ def test_the_block_is_what_a_recall_gives(environment: dict[str, str]) -> None:
 
 
 TOLD = [
-    "Ada: the deploy window is 14:00 UTC.",
-    "Ada: invoices go to the portal by the tenth.",
-    "Bo: my daughter's recital is on the first Friday of March.",
-    "Ada: from now on we deploy at 16:00 UTC, not at 14:00.",
-    "Bo: the staging password rotates every Monday.",
-    "Ada: the customer prefers mornings.",
+    "The deploy window is 14:00 UTC.",
+    "Invoices go to the portal by the tenth.",
+    "Bo's daughter plays in a recital on the first Friday of March.",
+    "From now on we deploy at 16:00 UTC, not at 14:00.",
+    "The staging password rotates every Monday.",
+    "The customer prefers mornings.",
 ]
 
 
