@@ -15,10 +15,12 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT left(w.lexeme, 128), cardinality(w.positions)
     FROM unnest(to_tsvector('pg_catalog.english', regexp_replace(left(p_text, 262144), cjk(), ' ', 'g'))) AS w
     UNION ALL
-    SELECT substr(run.m[1], i, 2), count(*)::integer
-    FROM regexp_matches(left(p_text, 262144), '(' || cjk() || ')', 'g') AS run (m),
-         generate_series(1, char_length(run.m[1])) AS i
-    GROUP BY 1
+    SELECT pair.term, count(*)::integer
+    FROM regexp_matches(left(p_text, 262144), '(' || cjk() || ')', 'g') AS run (m)
+    CROSS JOIN LATERAL (
+        SELECT c.one || lead(c.one, 1, '') OVER (ORDER BY c.place) AS term
+        FROM string_to_table(run.m[1], NULL) WITH ORDINALITY AS c (one, place)) pair
+    GROUP BY pair.term
 $$;
 
 -- Terms of a question. A CJK character that stands alone there is whatever starts with it; the last character
@@ -114,9 +116,9 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT s.documents FROM scopes s
                 WHERE s.tenant_id = g.tenant_id AND s.scope_id = g.scope_id OFFSET 0) s
-            WHERE g.n >= s.documents AND (
+            WHERE CASE WHEN g.n >= s.documents THEN (
                 SELECT true FROM entries e
-                WHERE e.tenant_id = g.tenant_id AND e.scope_id = g.scope_id AND NOT e.superseded LIMIT 1) IS NULL
+                WHERE e.tenant_id = g.tenant_id AND e.scope_id = g.scope_id AND NOT e.superseded LIMIT 1) IS NULL END
         LOOP
             DELETE FROM postings WHERE tenant_id = v_change.tenant_id AND scope_id = v_change.scope_id;
             UPDATE scopes SET documents = 0, terms = 0

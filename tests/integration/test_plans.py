@@ -4,6 +4,7 @@ What was used is asked of PostgreSQL's own counters inside the transaction, so t
 functions count too. Every statement is prepared and run often enough for its generic plan to be seen.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.services import Services
 from worker.stores.sift import LEAST, MOST_LOOKED_AT, MOST_ROWS
 
 ENTRIES = 60_000
+NEW_ENTRIES = 20_000
 NOW = instant.to_datetime(instant.now_ms())
 LATEST = 2**63 - 1
 
@@ -43,6 +45,20 @@ FILL = """
         SELECT tenant_id, scope_id, 'memory.written', ARRAY[id] FROM entries WHERE tenant_id = {t};
     INSERT INTO api_keys (tenant_id, key_id, hash, scopes)
         SELECT {t}, lpad(to_hex(i), 8, '0'), '', '{{read}}' FROM generate_series(1, 20000) i
+"""
+
+MODEL = "INSERT INTO embedding_models (name, dimension, distance, state) VALUES ('m', 2, 'cosine', 'serving')"
+WORDS = """;
+    INSERT INTO postings (tenant_id, scope_id, term, seq, tf, length)
+        SELECT e.tenant_id, e.scope_id, t.term, e.seq, t.tf, t.length
+        FROM entries e, postings_of(e.content, e.speaker) t WHERE e.tenant_id = {t};
+    INSERT INTO vectors (tenant_id, scope_id, model_id, seq, id, costs, embedding)
+        SELECT tenant_id, scope_id, model_id, seq, id, costs, '[1,0]' FROM entries, embedding_models
+        WHERE tenant_id = {t};
+    INSERT INTO unembedded (tenant_id, scope_id, id, model_id)
+        SELECT tenant_id, scope_id, id, model_id FROM entries, embedding_models WHERE tenant_id = {t};
+    UPDATE entries SET turn = seq WHERE tenant_id = {t};
+    UPDATE scopes SET documents = {n}, terms = 2 * {n} WHERE tenant_id = {t} AND memory_ref = 'big'
 """
 
 RECENT: dict[str, Any] = {
@@ -79,6 +95,17 @@ SHIM = [
 ]
 
 SIFT = {"limit": MOST_ROWS, "most": MOST_LOOKED_AT, "whole": False, "now": NOW}
+DRAFTS = """
+    SELECT scope_id, seq, id, 'some text that matters' AS content, '{a,b}'::text[] AS tags, 'fact' AS kind,
+           1 AS confidence, false AS pinned, '{}'::json AS metadata, '[]'::json AS links,
+           ARRAY['e' || seq %% 1000] AS supersedes, 'talk' || seq %% 9 AS conversation, now() AS observed_at,
+           now() AS created_at, '{1,1,1,1}'::integer[] AS costs, '{1,1,1,1}'::integer[] AS row_costs,
+           '{1,1,1,1}'::integer[] AS json_costs
+    FROM inbox WHERE failed_at IS NULL"""
+REWRITTEN = """
+    SELECT scope_id, id, 'other words' AS content, tags, metadata, '{2,2,2,2}'::integer[] AS costs, row_costs,
+           json_costs, encode(sha256(convert_to(content, 'UTF8')), 'hex') AS digest
+    FROM entries WHERE id = 'e778'"""
 
 WORKER: list[tuple[str, str, dict[str, Any], str, int]] = [
     ("ledger", "claim", {"limit": 256}, "inbox_waiting", 1_200),
@@ -108,10 +135,30 @@ def big(services: Services) -> Iterator[tuple[Services, int, int]]:
         for tenant, number in zip(tenants, (ENTRIES, 1_000), strict=True):
             for statement in FILL.format(t=tenant, n=number).split(";\n"):
                 conn.execute(statement.encode())
+        conn.execute(MODEL.encode())
         conn.execute("VACUUM ANALYZE")
     yield services, *tenants
     with psycopg.connect(services.owner_url, autocommit=True) as conn:
         conn.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+@pytest.fixture(scope="module")
+def newcomer(big: tuple[Services, int, int]) -> int:
+    """A tenant with much, of which the planner's statistics know nothing; its entries have their words."""
+    owner = make_conninfo(big[0].owner_url, dbname="plans")
+    number = ensure_tenant(owner, "newcomer")
+    with psycopg.connect(owner, autocommit=True) as conn:
+        for statement in (FILL + WORDS).format(t=number, n=NEW_ENTRIES).split(";\n"):
+            conn.execute(statement.encode())
+    return number
+
+
+@pytest.fixture(scope="module")
+def settled(big: tuple[Services, int, int], newcomer: int) -> int:
+    """The same tenant once the planner's statistics know it."""
+    with psycopg.connect(make_conninfo(big[0].owner_url, dbname="plans"), autocommit=True) as conn:
+        conn.execute("VACUUM ANALYZE")
+    return newcomer
 
 
 @pytest.fixture(scope="module", params=["large", "little"])
@@ -169,6 +216,47 @@ def test_the_workers_statements_use_their_index(
     assert sum(use.indexes.values()) <= most, use.indexes
 
 
+def test_filing_touches_what_it_files(worker: psycopg.Connection[Any], newcomer: int) -> None:
+    """A batch is filed without scanning its scope or the inbox, whatever the planner thinks of them."""
+    use = _use(worker, newcomer, _query("ledger", "file"), _change(worker, newcomer, DRAFTS, 256))
+    assert use.scanned == set()
+    assert sum(use.indexes.values()) <= 2_500, use.indexes
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("ledger", "supersede"), ("upkeep", "rewrite"), ("upkeep", "recount")]
+)
+def test_a_change_touches_what_it_changes(
+    worker: psycopg.Connection[Any], settled: int, file: str, name: str
+) -> None:
+    """Superseding, rewriting or recounting one entry of many reads its own rows and words alone."""
+    use = _use(worker, settled, _query(file, name), _change(worker, settled, REWRITTEN, 1))
+    assert use.scanned == set()
+    assert sum(use.indexes.values()) <= 50, use.indexes
+
+
+def test_a_removal_touches_what_it_removes(shim: psycopg.Connection[Any], settled: int) -> None:
+    """Removing one entry of many reads its own rows and words alone."""
+    use = _use(shim, settled, "SELECT remove_entry('big', 'e777')", {})
+    assert use.scanned == set()
+    assert sum(use.indexes.values()) <= 50, use.indexes
+
+
+def _query(file: str, name: str) -> str:
+    return resources.queries("worker.stores" if file == "ledger" else "worker.upkeep", f"{file}.sql")[name]
+
+
+def _change(conn: psycopg.Connection[Any], tenant: int, rows: str, number: int) -> dict[str, Any]:
+    """Parameters for whatever changes entries."""
+    with conn.transaction(force_rollback=True):
+        _set_tenant(conn, tenant)
+        found = conn.execute(f"SELECT json_agg(g) FROM ({rows} LIMIT %s) g".encode(), [number]).fetchone()
+        scope = conn.execute("SELECT scope_id FROM scopes WHERE memory_ref = 'big'").fetchone()
+    assert found is not None
+    assert scope is not None
+    return {"entries": json.dumps(found[0]), "scopes": [scope[0]], "olds": ["e777"]}
+
+
 def test_a_key_is_found_by_its_index(shim: psycopg.Connection[Any], tenant: int) -> None:
     """The look-up of an API key, which runs as the owner, reads one row of its index."""
     query = resources.queries("api_shim.sources", "ledger.sql")["find_key"]
@@ -210,7 +298,7 @@ class Used:
     """The difference of two uses. Tables of a handful of rows may be scanned."""
 
     def __init__(self, before: Use, after: Use) -> None:
-        small = {"scopes", "tenants", "counters", "supersessions"}
+        small = {"scopes", "tenants", "counters", "supersessions", "embedding_models"}
         self.scanned = {name for name, n in after.tables.items() if n > before.tables[name]} - small
         self.indexes = {
             name: rows - before.rows[name][1]
