@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from foreword import instant
@@ -60,6 +60,20 @@ CHANGES = st.builds(
     content=st.sampled_from(CONTENTS),
     speaker=st.sampled_from(SPEAKERS),
 )
+
+NOTE = {
+    "scope": 0,
+    "content": CONTENTS[0],
+    "speaker": None,
+    "conversation": None,
+    "supersedes": (),
+    "lasts": True,
+}
+
+
+def change(do: str, **given: Any) -> dict[str, Any]:
+    """A change of the first entry."""
+    return {"do": do, "scope": 0, "ids": ["e0"], "content": "lion", "speaker": None} | given
 
 
 @dataclass
@@ -198,6 +212,14 @@ def check(library: Library, tenant: int) -> None:
 
 
 @settings(max_examples=12 * EFFORT, deadline=None)
+@example(
+    first={"do": "write", "which": [NOTE]},
+    steps=[change("embed"), change("recount"), change("rewrite"), change("embed"), change("expire")],
+)
+@example(
+    first={"do": "write", "which": [NOTE, NOTE]},
+    steps=[change("embed"), {"do": "write", "which": [NOTE | {"supersedes": ("e1", "e3")}, NOTE]}],
+)
 @given(first=WRITES, steps=st.lists(st.one_of(WRITES, CHANGES), max_size=6))
 def test_what_stands_beside_entries_is_a_recount_of_them(
     library: Library, rig: Rig, first: dict[str, Any], steps: list[dict[str, Any]]
