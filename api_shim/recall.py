@@ -59,7 +59,7 @@ class Recaller:
             spend=ask.search.cut.budget,
             exclude=ask.search.exclude | frozenset(sent),
         )
-        outcomes = [await self.searcher.search(scope, wide) for scope in scopes]
+        outcomes = await self.searcher.across(scopes, wide)
         offered = [row for outcome in outcomes for row in outcome.rows]
         return _block(scopes, outcomes, offered, ask, sent)
 

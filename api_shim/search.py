@@ -1,7 +1,7 @@
 """THE SEARCH. The most relevant entries that fit, each mode by its own ranking and under its own name.
 
     question -> vector (remembered) -> one leg, cut in the ledger            semantic, lexical, filter
-    question -> names, vector -> candidates -> fuse -> settle -> law          hybrid
+    question -> names, vector -> candidates -> fuse -> settle -> law          hybrid, of several memories too
 
 ``semantic`` (and ``rank=relevance``) is raw cosine and nothing else: without an embedder it is refused, never
 replaced. ``hybrid`` goes on without its dense leg and says so in ``legs``.
@@ -21,9 +21,9 @@ from api_shim.filters import Filter
 from api_shim.question import Question, Questions
 from api_shim.ranking.candidate import Question as Asked
 from api_shim.ranking.names import named, without
-from api_shim.ranking.rank import RECIPE, Ranked, Recipe, order, settle
+from api_shim.ranking.rank import RECIPE, Ranked, Recipe, orders, settle
 from api_shim.session import is_sent
-from api_shim.sources.candidates import contents, gather
+from api_shim.sources.candidates import Gathered, contents, gather
 from api_shim.sources.ranked import Cut, Found, Shape, nearest, ranked, shape
 from foreword.budget import Report, report, walk
 from foreword.errors import Unavailable
@@ -67,6 +67,16 @@ class Outcome:
     is_cut: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Brought:
+    """What one memory brings up for a question, and the question as it takes it."""
+
+    scope: Scope
+    known: Shape
+    gathered: Gathered
+    asked: Asked
+
+
 @dataclass(frozen=True)
 class Searcher:
     """The search flow over the ledger."""
@@ -89,30 +99,48 @@ class Searcher:
                 self.database, scope, "lexical", cut=ask.cut, chosen=ask.chosen, now=now, words=question.text
             )
             return _outcome(found, "lexical", question)
+        if ask.mode == "hybrid":
+            (outcome,) = await self.across([scope], ask)
+            return outcome
         question, known = await asyncio.gather(
             self.questions.read(ask.text),
-            shape(self.database, scope, self.questions.model, speakers=ask.mode == "hybrid"),
+            shape(self.database, scope, self.questions.model, speakers=False),
         )
-        if ask.mode == "semantic":
-            if question.vector is None or known.model is None:
-                raise Unavailable("Semantic search is not available: the embedder does not answer.")
-            found = await nearest(
-                self.database,
-                scope,
-                known,
-                cut=ask.cut,
-                vector=question.vector,
-                floor=ask.floor,
-                chosen=ask.chosen,
-                now=now,
-                dimension=self.questions.dimension,
-            )
-            return _outcome(found, "semantic", question)
-        return await self._hybrid(scope, ask, known, question, now)
+        if question.vector is None or known.model is None:
+            raise Unavailable("Semantic search is not available: the embedder does not answer.")
+        found = await nearest(
+            self.database,
+            scope,
+            known,
+            cut=ask.cut,
+            vector=question.vector,
+            floor=ask.floor,
+            chosen=ask.chosen,
+            now=now,
+            dimension=self.questions.dimension,
+        )
+        return _outcome(found, "semantic", question)
 
-    async def _hybrid(
+    async def across(self, scopes: Sequence[Scope], ask: SearchAsk) -> list[Outcome]:
+        """The hybrid search of several memories: an outcome each, by scores that can be compared."""
+        now = now_ms()
+        question, shapes = await asyncio.gather(self.questions.read(ask.text), self._shapes(scopes))
+        brought = [
+            await self._brought(scope, ask, known, question, now)
+            for scope, known in zip(scopes, shapes, strict=True)
+        ]
+        ranked_each = orders([(one.asked, one.gathered.candidates) for one in brought], self.recipe.weights)
+        return [
+            await self._settled(one, best, ask, question, now)
+            for one, best in zip(brought, ranked_each, strict=True)
+        ]
+
+    async def _shapes(self, scopes: Sequence[Scope]) -> list[Shape]:
+        return [await shape(self.database, scope, self.questions.model, speakers=True) for scope in scopes]
+
+    async def _brought(
         self, scope: Scope, ask: SearchAsk, known: Shape, question: Question, now: int
-    ) -> Outcome:
+    ) -> "_Brought":
         vector = question.vector if known.model is not None else None
         asked_of = named(question.text, known.speakers)
         gathered = await gather(
@@ -130,13 +158,23 @@ class Searcher:
             dimension=self.questions.dimension,
         )
         asked = Asked(text=question.text, mass=gathered.mass, speakers=asked_of)
-        best = order(asked, gathered.candidates, self.recipe.weights)
+        return _Brought(scope=scope, known=known, gathered=gathered, asked=asked)
+
+    async def _settled(
+        self, brought: "_Brought", best: list[Ranked], ask: SearchAsk, question: Question, now: int
+    ) -> Outcome:
+        gathered, asked = brought.gathered, brought.asked
         if ask.exclude:
             best = [one for one in best if not is_sent(one.candidate.id, ask.exclude)]
         top = best[: _fitting([one.candidate.cost for one in best], ask)]
         positions = [one.candidate.seq for one in top]
         rows = await contents(
-            self.database, scope, known, seqs=positions, compared=positions[:_COMPARED], now=now
+            self.database,
+            brought.scope,
+            brought.known,
+            seqs=positions,
+            compared=positions[:_COMPARED],
+            now=now,
         )
         settled = settle(
             asked, [_with_content(one, rows) for one in top if one.candidate.seq in rows], self.recipe
@@ -159,7 +197,8 @@ class Searcher:
             remaining=offered + unlike,
             similarity=unlike,
         )
-        legs = ("lexical",) if vector is None else ("semantic", "lexical")
+        is_dense = question.vector is not None and brought.known.model is not None
+        legs = ("semantic", "lexical") if is_dense else ("lexical",)
         return Outcome(rows=kept, report=told, legs=legs, is_cut=question.is_cut)
 
 

@@ -168,7 +168,9 @@ def _asked_scope(caller: Caller, memory_ref: str) -> Scope:
 
 
 def _fractions(refs: list[str], shares: Mapping[str, float]) -> tuple[float, ...]:
-    """A fraction for each ref; those without one share alike what the others leave."""
+    """A fraction for each ref; those without one share alike what the others leave, if any has one."""
+    if not shares:
+        return (0.0,) * len(refs)
     left = max(1.0 - sum(shares.values()), 0.0) / max(len(refs) - len(shares), 1)
     return tuple(shares.get(ref, left) for ref in refs)
 

@@ -11,7 +11,7 @@ from typing import Final
 from api_shim.ranking.candidate import Candidate, Question
 from api_shim.ranking.dates import mentions, nearness
 from api_shim.ranking.names import without
-from api_shim.ranking.neighbourhood import neighbourhood, places
+from api_shim.ranking.neighbourhood import Place, neighbourhood, places
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,13 +35,24 @@ class Weights:
 WEIGHTS: Final = Weights()
 
 
+Pool = tuple[Question, Sequence[Candidate]]
+"""What one memory brings up, and the question as that memory takes it: its IDF, its speakers."""
+
+
 def fuse(question: Question, candidates: Sequence[Candidate], weights: Weights = WEIGHTS) -> list[float]:
     """The score of each candidate, in the order given. Only comparable within one call."""
-    similarity = _similarity(candidates)
-    mass = question.mass
-    words = [candidate.words / mass if mass > 0 else 0.0 for candidate in candidates]
-    speaker = _speaker(question, candidates)
-    date = _date(question, candidates)
+    return fuse_all([(question, candidates)], weights)
+
+
+def fuse_all(pools: Sequence[Pool], weights: Weights = WEIGHTS) -> list[float]:
+    """The scores of several memories' candidates, one memory after the other: as if all lay in one.
+
+    Words weigh by the IDF of their own memory, and nobody is a neighbour in another one.
+    """
+    similarity = _similarity([candidate for _, candidates in pools for candidate in candidates])
+    words = [value for pool in pools for value in _words(*pool)]
+    speaker = [value for pool in pools for value in _speaker(*pool)]
+    date = [value for pool in pools for value in _date(*pool)]
     signals = list(zip(similarity, words, speaker, date, strict=True))
     w = weights
     own = [w.similarity * d + w.words * c + w.speaker * p + w.date * t for d, c, p, t in signals]
@@ -51,8 +62,23 @@ def fuse(question: Question, candidates: Sequence[Candidate], weights: Weights =
         w.around_similarity * d + w.around_words * c + w.around_speaker * p + w.around_date * t
         for d, c, p, t in signals
     ]
-    around = neighbourhood(places(candidates), worth)
+    around = neighbourhood(_stands(pools), worth)
     return [score + w.neighbourhood * near for score, near in zip(own, around, strict=True)]
+
+
+def _stands(pools: Sequence[Pool]) -> list[Place | None]:
+    if len(pools) == 1:
+        return places(pools[0][1])
+    return [
+        None if place is None else (f"{number} {place[0]!r}", place[1])
+        for number, (_, candidates) in enumerate(pools)
+        for place in places(candidates)
+    ]
+
+
+def _words(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+    mass = question.mass
+    return [candidate.words / mass if mass > 0 else 0.0 for candidate in candidates]
 
 
 def _similarity(candidates: Sequence[Candidate]) -> list[float]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from api_shim.ranking.candidate import Candidate, Question
 from api_shim.ranking.duplicates import repeats
-from api_shim.ranking.fuse import WEIGHTS, Weights, fuse
+from api_shim.ranking.fuse import WEIGHTS, Pool, Weights, fuse, fuse_all
 from api_shim.ranking.neighbourhood import places
 from api_shim.ranking.succession import succession
 
@@ -54,6 +54,19 @@ def order(
         reverse=True,
     )
     return [Ranked(candidate=candidates[index], score=score) for score, _, index in best[:top]]
+
+
+def orders(pools: Sequence[Pool], weights: Weights = WEIGHTS) -> list[list[Ranked]]:
+    """The order within each of several memories, by scores that can be compared from one to another."""
+    scores = iter(fuse_all(pools, weights))
+    return [
+        sorted(
+            (Ranked(candidate=one, score=score) for one, score in zip(candidates, scores, strict=False)),
+            key=lambda ranked: (ranked.score, ranked.candidate.seq),
+            reverse=True,
+        )
+        for _, candidates in pools
+    ]
 
 
 def settle(question: Question, ordered: Sequence[Ranked], recipe: Recipe = RECIPE) -> Ranking:

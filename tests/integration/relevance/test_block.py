@@ -168,6 +168,19 @@ def test_memories_share_one_ceiling(library: Library, rig: Rig, form: str) -> No
     assert rolled.text == alone.text
 
 
+def test_memories_are_compared_as_one(library: Library, rig: Rig) -> None:
+    """Without shares the answer of a quiet memory goes before what a talkative one says around it."""
+    tenant = rig.tenant()
+    quiet, talkative = rig.scope(tenant), rig.scope(tenant)
+    library.write(quiet, "The zebra paddock gate code is 4411", "Bread is baked on Monday")
+    talk = [f"{'Ada' if n % 2 else 'Bo'}: the zebra paddock was muddy, day {n}" for n in range(12)]
+    library.write(talkative, *talk, conversation="c")
+    question = "What is the zebra paddock gate code?"
+    for scopes in ([quiet, talkative], [talkative, quiet]):
+        block = library.recall(scopes, question, limit=1, shares=(0.0, 0.0))
+        assert "4411" in block.text
+
+
 def test_a_share_is_sure(library: Library, rig: Rig) -> None:
     """What fits into a memory's share of the room between the frame and the advisory is in the block."""
     tenant = rig.tenant()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from api_shim.ranking.candidate import Candidate, Question
-from api_shim.ranking.fuse import WEIGHTS, fuse
+from api_shim.ranking.fuse import WEIGHTS, fuse, fuse_all
 from foreword.instant import from_wire
 
 ASKED = Question(text="What did Ines buy in May 2023?", mass=4.0, speakers=frozenset({"Ines"}))
@@ -65,3 +65,18 @@ def test_nothing_is_ranked_as_nothing() -> None:
     """No candidates give no scores; an unknown mass switches the words off."""
     assert fuse(ASKED, []) == []
     assert fuse(replace(ASKED, mass=0.0), [_one(0, words=9.0), _one(1)])[0] == fuse(ASKED, [_one(1)])[0]
+
+
+def test_several_memories_are_scored_as_one() -> None:
+    """Scores of two memories are those of one that holds both, though their conversations bear one name."""
+    one = [_one(n, cosine=n / 10, words=n, conversation="c", turn=n) for n in range(5)]
+    two = [_one(9, cosine=0.9), *(_one(n, cosine=0.05, conversation="c", turn=n - 9) for n in range(10, 14))]
+    apart = [replace(candidate, conversation="d") if candidate.turn else candidate for candidate in two]
+    assert fuse_all([(ASKED, one), (ASKED, two)]) == pytest.approx(fuse(ASKED, one + apart))
+
+
+def test_words_weigh_by_their_own_memory() -> None:
+    """Half of what a question could reach is half, however rare its words are in another memory."""
+    rare, common = replace(ASKED, mass=8.0), replace(ASKED, mass=2.0)
+    scores = fuse_all([(rare, [_one(0, words=4.0)]), (common, [_one(1, words=1.0)])])
+    assert scores[0] == pytest.approx(scores[1])
