@@ -7,6 +7,7 @@ its ledger, the middle one once more beside the largest.
 """
 
 import json
+from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -28,13 +29,14 @@ from bench.relevance_stage import COUNTER, ORDINAL
 from bench.stage import BUDGET, reading, run, tenant
 from foreword.counters import COUNTERS, counter
 from foreword.embedders.minilm import MiniLM
-from foreword.embedding import to_literal
+from foreword.embedding import Vector, to_literal
 from foreword.resources import queries
 from foreword.scope import Scope
 
 SIZES = (1_000, 10_000, 200_000)
 _MIDDLE = 10_000
 _EXACT_ROWS = ShimSettings.model_fields["exact_rows"].default
+_CALLS = 60
 _SPREAD = 0.6
 """Length of what is added to a cluster's centre, itself of length 1."""
 
@@ -119,10 +121,10 @@ async def _timed(
 ) -> _Taken:
     model = MiniLM()
     few = asked[:40]
-    vectors = [to_literal(vector) for vector in model.embed(few)]
+    vectors: deque[Vector] = deque(maxlen=_CALLS)
 
     async def embedding() -> None:
-        model.embed([_fresh(asked, serial)])
+        vectors.extend(model.embed([_fresh(asked, serial)]))
 
     async def searching(mode: Mode, text: str) -> None:
         cut = Cut(counter=COUNTER, ordinal=ORDINAL, budget=BUDGET, limit=1000)
@@ -136,7 +138,7 @@ async def _timed(
             "cached": lambda: searching("semantic", few[next(serial) % len(few)]),
             "hybrid": lambda: searching("hybrid", few[next(serial) % len(few)]),
         }
-        found = await in_turns(variants, rounds=4, calls=60)
+        found = await in_turns(variants, rounds=4, calls=_CALLS)
     return _Taken(**found)
 
 
@@ -147,8 +149,13 @@ def _fresh(asked: Sequence[str], serial: Iterator[int]) -> str:
 
 
 @asynccontextmanager
-async def _bare(product: Product, parts: Parts, scope: Scope, vectors: Sequence[str]) -> AsyncIterator[Call]:
-    """The nearest twenty rows' contents by the shortest statement, as the owner, whom no policy slows."""
+async def _bare(
+    product: Product, parts: Parts, scope: Scope, vectors: Sequence[Vector]
+) -> AsyncIterator[Call]:
+    """The nearest twenty rows' contents by the shortest statement, as the owner, whom no policy slows.
+
+    Every call takes the next of ``vectors``: as fresh as those of a read, which meet no page in the cache.
+    """
     known = await shape(parts.database, scope, parts.questions.model, speakers=False)
     exact = {"vector": "v.embedding", "type": "halfvec", "model": known.model}
     pieces = graph_pieces(known, parts.questions.dimension) if known.in_graph else exact
@@ -163,7 +170,7 @@ async def _bare(product: Product, parts: Parts, scope: Scope, vectors: Sequence[
             given = {
                 "tenant": scope.tenant,
                 "scope": known.scope_id,
-                "vector": vectors[next(serial) % len(vectors)],
+                "vector": to_literal(vectors[next(serial) % len(vectors)]),
             }
             await (await conn.execute(statement, given, prepare=True)).fetchall()
 

@@ -53,10 +53,11 @@ def write(product: Product, memory: Memory) -> Scope:
 
 
 def wait_for_vectors(product: Product, scope: Scope) -> None:
-    """Returns once nothing of a scope waits for a vector; TimeoutError after five minutes."""
+    """Returns once a model serves and nothing of a scope waits for it; TimeoutError after five minutes."""
     deadline = time.monotonic() + _EMBED_LIMIT_S
     waiting = """
-        SELECT EXISTS (SELECT FROM unembedded JOIN scopes USING (tenant_id, scope_id)
+        SELECT NOT EXISTS (SELECT FROM embedding_models WHERE state = 'serving')
+            OR EXISTS (SELECT FROM unembedded JOIN scopes USING (tenant_id, scope_id)
                        WHERE tenant_id = %s AND memory_ref = %s)
     """
     given = (scope.tenant, scope.memory_ref)
