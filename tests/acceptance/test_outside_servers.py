@@ -73,7 +73,11 @@ class Outside:
     def environment(self, service: str) -> dict[str, str]:
         """What the service is told, and where programs are."""
         named = COMPOSE["services"][service]["environment"]
-        told = {name: self._values[service][name] for name in named}
+        told = {
+            name: self._values[service][name]
+            for name, value in named.items()
+            if value is not None or name in self._values[service]
+        }
         path = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
         return {"PATH": path, "HOME": str(self._folder), "HOSTNAME": socket.gethostname(), **told}
 

@@ -77,6 +77,17 @@ def test_a_service_gets_settings_it_reads(compose: dict[str, Any], service: str)
 
 
 @pytest.mark.parametrize(
+    ("services", "settings"), [(("shim",), ShimSettings), (("worker", "embed", "beat"), WorkerSettings)]
+)
+def test_every_setting_can_be_given(
+    compose: dict[str, Any], services: tuple[str, ...], settings: type[ShimSettings] | type[WorkerSettings]
+) -> None:
+    """What a process reads reaches it from ``.env``, so that nobody need edit the file."""
+    reached = {name for service in services for name in compose["services"][service]["environment"]}
+    assert settings_of(settings) <= reached
+
+
+@pytest.mark.parametrize(
     ("service", "settings"),
     [
         ("shim", ShimSettings),
