@@ -103,7 +103,7 @@ TOLD = [
     "Invoices go to the portal by the tenth.",
     "Bo's daughter plays in a recital on the first Friday of March.",
     "From now on we deploy at 16:00 UTC, not at 14:00.",
-    "The staging password rotates every Monday.",
+    "Every deploy needs an approval by Bo.",
     "The customer prefers mornings.",
 ]
 
