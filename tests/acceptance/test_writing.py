@@ -1,5 +1,6 @@
 """Writing over HTTP: what is accepted is kept, filed once, and told by its receipt."""
 
+import os
 import time
 from typing import Any
 
@@ -7,6 +8,7 @@ import httpx
 import pytest
 
 from tests.acceptance.tenants import JSON, Tenant, assert_error, bad_fields, contents, filed, filed_all, page
+from tests.services import eventually
 
 ENTRIES = "/v1/memory/entries"
 BATCH = "/v1/memory/entries:batch"
@@ -217,6 +219,16 @@ def test_the_largest_content_is_kept(door: httpx.Client) -> None:
     filed(door, "a", largest)
     assert contents(door, "a") == [largest]
     assert bad_fields(door.post(ENTRIES, json={"memoryRef": "a", "content": largest + "x"})) == {"content"}
+
+
+def test_the_embedding_gives_way(product: dict[str, Any]) -> None:
+    """The process that embeds runs at a lower priority than the one that files."""
+
+    def niceness(pid: int) -> int:
+        return os.getpriority(os.PRIO_PROCESS, pid)
+
+    pids = product["pids"]
+    eventually(lambda: niceness(pids["embed"]) == niceness(pids["worker"][0]) + 10, "the embedding gives way")
 
 
 def test_a_receipt_that_never_was_is_not_found(door: httpx.Client) -> None:

@@ -20,6 +20,9 @@ _PARTS = {
     "relations": """
         SELECT relname, relkind::text, relrowsecurity, relforcerowsecurity, relacl::text, relpersistence::text
         FROM pg_class WHERE relnamespace = 'public'::regnamespace""",
+    "options": """
+        SELECT relname, reloptions FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND reloptions IS NOT NULL""",
     "policies": """
         SELECT tablename, policyname, permissive, roles::text, cmd, qual, with_check
         FROM pg_policies WHERE schemaname = 'public'""",
