@@ -57,8 +57,15 @@ def embed(tenant: int, parts: EmbedParts) -> int:
 
 
 def embed_all(parts: EmbedParts) -> int:
-    """Every tenant with waiting entries in turn."""
-    return sum(embed(row["tenant_id"], parts) for row in waiting(parts))
+    """Every tenant with waiting entries in turn; if there is none, what a dead process left of the graph."""
+    found = waiting(parts)
+    if not found:
+        with parts.ledger.connection() as conn:
+            query = parts.ledger.query("vectors", "tenants_outgrown")
+            left = conn.execute(query, {"most": parts.exact_rows, "model": parts.model}).fetchall()
+        for row in left:
+            _grow(row["tenant_id"], parts)
+    return sum(embed(row["tenant_id"], parts) for row in found)
 
 
 def waiting(parts: EmbedParts) -> list[dict[str, Any]]:

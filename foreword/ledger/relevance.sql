@@ -355,6 +355,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
     WHERE u.model_id = p_model AND u.failures < 5 GROUP BY u.tenant_id ORDER BY u.tenant_id
 $$;
 
+-- Tenants with a scope that is too large for exact scans and not in the graph yet. Gives away: tenant numbers.
+CREATE OR REPLACE FUNCTION tenants_outgrown(p_most bigint, p_model smallint)
+RETURNS TABLE (tenant_id integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+    SELECT DISTINCT s.tenant_id FROM scopes s
+    WHERE NOT s.in_graph AND s.documents > p_most AND graph_pays(s.documents, p_model) ORDER BY 1
+$$;
+
 -- Entries without a vector of the model that serves, all tenants together: those that wait, those that were set
 -- aside, how long the oldest of the first has waited. Gives away: two totals and an age.
 CREATE OR REPLACE FUNCTION embedding_backlog()

@@ -39,7 +39,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON scopes, receipts, inbox, entries, entry_
 GRANT UPDATE (secrets_version) ON tenants TO foreword_worker;  -- what a lock in share mode needs
 GRANT UPDATE (complete) ON counters TO foreword_worker;
 
-REVOKE EXECUTE ON FUNCTION register_model, serve_model, tenants_unembedded FROM foreword_shim;
+REVOKE EXECUTE ON FUNCTION register_model, serve_model, tenants_unembedded, tenants_outgrown FROM foreword_shim;
 GRANT SELECT ON embedding_models, vectors, unembedded, postings TO foreword_shim;
 GRANT SELECT, UPDATE, INSERT, DELETE ON vectors, unembedded, postings TO foreword_worker;
 GRANT SELECT ON embedding_models TO foreword_worker;

@@ -39,7 +39,7 @@ SHARED_INDEXES = {
 """Indexes that lead with no tenant: of tables without tenants, and of the name a tenant is found by."""
 GRAPH = "vectors_graph_"
 """A model's graph over the vectors of large scopes leads with the vector; the policy sees what it brings."""
-OF_THE_WORKER = {"register_model", "serve_model", "tenants_unembedded"}
+OF_THE_WORKER = {"register_model", "serve_model", "tenants_unembedded", "tenants_outgrown"}
 DEFINERS = {
     "find_key",
     "tenants_with_work",

@@ -7,6 +7,9 @@ SELECT state, dimension FROM embedding_models WHERE model_id = %(model)s
 -- name: tenants
 SELECT tenant_id, waiting FROM tenants_unembedded(%(model)s)
 
+-- name: tenants_outgrown
+SELECT tenant_id FROM tenants_outgrown(%(most)s, %(model)s)
+
 -- name: serve
 SELECT serve_model(%(model)s)
 

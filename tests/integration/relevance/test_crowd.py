@@ -12,6 +12,7 @@ from api_shim.search import Searcher
 from tests.integration.relevance.crowd import Crowded, Planted, Source, Spy
 from tests.integration.relevance.library import Library
 from tests.integration.rig import Rig
+from worker.embed import embed_all
 
 LARGE, MIDDLE, SMALL = 20_000, 8_000, 300
 NOTES = {"kind": "note"}
@@ -160,6 +161,23 @@ def test_a_graph_that_does_not_pay_is_left_alone(stage: Stage, rig: Rig) -> None
     )
     assert "vectors_graph_" not in stage.plan(crowd)
     assert stage.recall(crowd, 50) == 1.0
+
+
+def test_what_a_dead_process_left_outside_goes_in(stage: Stage, rig: Rig) -> None:
+    """A large scope whose way into the graph was cut short goes in though nothing waits for a vector."""
+    model = stage.library.embedding.model
+    crowd = stage.source.load(stage.library.owner, rig.scope(rig.tenant()), model, 1001, in_graph=False)
+    half = "UPDATE vectors SET in_graph = seq %% 2 = 0 WHERE tenant_id = %s"
+    stage.library.owner.execute(half, [crowd.scope.tenant])
+    stage.library.forget_graph()
+    while embed_all(stage.library.embedding):
+        pass
+    embed_all(stage.library.embedding)
+    inside = (
+        "SELECT s.in_graph, v.in_graph, count(*) FROM scopes s JOIN vectors v USING (tenant_id, scope_id)"
+    )
+    found = stage.library.rows(f"{inside} WHERE s.tenant_id = %s GROUP BY 1, 2", crowd.scope.tenant)
+    assert found == [(True, True, 1001)]
 
 
 def test_scopes_grow_into_the_graph(stage: Stage, rig: Rig) -> None:
