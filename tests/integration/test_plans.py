@@ -94,6 +94,7 @@ SHIM = [
     ("export", {"behind": 59_000, "limit": 500}, "entries_recency|entries_kind", 2_000),
 ]
 
+NEWEST = {"limit": 256, "room": 4096, "tokens": None, "now": NOW}
 SIFT = {"limit": MOST_ROWS, "most": MOST_LOOKED_AT, "whole": False, "now": NOW}
 DRAFTS = """
     SELECT scope_id, seq, id, 'some text that matters' AS content, '{a,b}'::text[] AS tags, 'fact' AS kind,
@@ -109,8 +110,8 @@ REWRITTEN = """
 
 WORKER: list[tuple[str, str, dict[str, Any], str, int]] = [
     ("ledger", "claim", {"limit": 256}, "inbox_waiting", 1_200),
-    ("ledger", "newest", {"limit": 256, "rooms": [None], "now": NOW}, "entries_recency", 600),
-    ("ledger", "newest", {"limit": 256, "rooms": [4096], "now": NOW}, "entries_recency", 400),
+    ("ledger", "newest", NEWEST | {"whole": [True]}, "entries_recency", 600),
+    ("ledger", "newest", NEWEST | {"whole": [False]}, "entries_recency", 400),
     ("ledger", "sifted", SIFT | {"large": 1024}, "entries_recency", 600),
     ("ledger", "sifted", SIFT | {"large": 0}, "entries_recency", 20_200),
     ("ledger", "summaries", {"most": 65, "now": NOW}, "entries_expiry", 500),

@@ -196,15 +196,28 @@ class Filing:
         }
 
     def newest(
-        self, scopes: Sequence[int], now: int, limit: int, *, whole: Sequence[int]
+        self,
+        scopes: Sequence[int],
+        now: int,
+        limit: int,
+        *,
+        whole: Sequence[int],
+        tokens: int | None = None,
     ) -> dict[int, list[Row]]:
-        """The newest live rows of scopes, newest first, up to the limit.
+        """The newest live rows of scopes, newest first: as many as could be in a head.
 
-        Of a scope that is not wanted ``whole``, no more than could be in a head.
+        Of a scope that is wanted ``whole``, all up to the limit and to the first beyond ``tokens``.
         """
-        rooms = [None if scope_id in whole else self._room for scope_id in scopes]
+        given: dict[str, Any] = {
+            "scopes": scopes,
+            "whole": [scope_id in whole for scope_id in scopes],
+            "now": instant.to_datetime(now),
+            "room": self._room,
+            "tokens": tokens,
+            "limit": limit,
+        }
         found: dict[int, list[Row]] = {scope_id: [] for scope_id in scopes}
-        for row in self.run("newest", scopes=scopes, rooms=rooms, now=instant.to_datetime(now), limit=limit):
+        for row in self.run("newest", **given):
             found[row["scope_id"]].append(_row(row))
         return found
 

@@ -100,24 +100,25 @@ FROM scopes s
 WHERE s.tenant_id = current_tenant() AND s.scope_id = ANY (%(scopes)s)
 
 -- name: newest
--- No more rows than characters, and the least that JSON adds to them, leave room for: a content is dearer to
--- fetch than a cost.
+-- No more rows than a head has room for, by their characters and the least that JSON adds to them; of a scope
+-- that is wanted whole, what fills a window. A content is dearer to fetch than a cost.
 SELECT e.scope_id, e.seq, e.id, e.content, e.tags, e.created_at, e.expires_at, e.costs
-FROM unnest(%(scopes)s::bigint[], %(rooms)s::integer[]) AS wanted (scope_id, room)
+FROM unnest(%(scopes)s::bigint[], %(whole)s::boolean[]) AS wanted (scope_id, whole)
 CROSS JOIN LATERAL (
-    SELECT seq, sum(costs[3] + 70) OVER (ORDER BY seq DESC ROWS UNBOUNDED PRECEDING) - costs[3] AS before
+    SELECT seq, sum(costs[3] + 70) OVER newer - costs[3] AS before, sum(costs[1]) OVER newer - costs[1] AS spent
     FROM (
         SELECT seq, costs FROM entries
         WHERE tenant_id = current_tenant() AND scope_id = wanted.scope_id AND NOT superseded
           AND (expires_at IS NULL OR expires_at > %(now)s)
         ORDER BY seq DESC
         LIMIT %(limit)s) looked
+    WINDOW newer AS (ORDER BY seq DESC ROWS UNBOUNDED PRECEDING)
 ) placed
 CROSS JOIN LATERAL (
     SELECT * FROM entries
     WHERE tenant_id = current_tenant() AND scope_id = wanted.scope_id AND seq = placed.seq AND NOT superseded
     OFFSET 0) e
-WHERE wanted.room IS NULL OR placed.before < wanted.room
+WHERE placed.before < %(room)s OR wanted.whole AND (%(tokens)s::bigint IS NULL OR placed.spent <= %(tokens)s)
 ORDER BY e.seq DESC
 
 -- name: sifted

@@ -17,7 +17,8 @@ def rebuild(scope: Scope, ledger: Ledger, hot_view: HotView, now: int) -> bool:
         opening = hot_view.open([scope])
         scope_id = found["scope_id"]
         summary = filing.summaries([scope_id], now)[scope_id]
-        rows = filing.newest([scope_id], now, hot_view.max_rows, whole=[scope_id])[scope_id]
+        most, tokens = hot_view.max_rows, hot_view.max_tokens
+        rows = filing.newest([scope_id], now, most, whole=[scope_id], tokens=tokens)[scope_id]
         sifted = filing.sifted(scope_id, summary, rows, now)
         view = View(scope=scope, summary=summary, newest=rows, whole=True, sifted=sifted)
         return not hot_view.show(opening, [view])
