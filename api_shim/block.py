@@ -85,6 +85,11 @@ class Block:
     selection: Selection
 
 
+def surround(frame: Frame, counter: str, omitted: int) -> int:
+    """What stands around the rows of a block that leaves so many entries out."""
+    return frame.costs[counter] + (frame.form.advisory_cost(counter, omitted) if omitted else 0)
+
+
 def fit(costs: Sequence[int], *, counter: str, budget: int, limit: int, frame: Frame, more: int) -> Selection:
     """The law over row costs inside frame and advisory; ``more`` entries are left out beside these.
 
@@ -108,6 +113,5 @@ def render(rows: Sequence[str], selection: Selection, *, counter: str, frame: Fr
         return Block(text="", used=0, selection=selection)
     omitted = len(rows) - len(kept) + more
     advisory = frame.form.advisory(omitted) if omitted else ""
-    used = frame.costs[counter] + selection.used
-    used += frame.form.advisory_cost(counter, omitted) if omitted else 0
+    used = selection.used + surround(frame, counter, omitted)
     return Block(text="".join((frame.before, *kept, advisory, frame.after)), used=used, selection=selection)

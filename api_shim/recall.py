@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api_shim.block import FRAMES, BlockFormat, RowForm, StoredCosts, fit, render
+from api_shim.block import FRAMES, BlockFormat, RowForm, StoredCosts, fit, render, surround
 from api_shim.ranking.candidate import Candidate
 from api_shim.ranking.duplicates import repeats
 from api_shim.search import Outcome, SearchAsk, Searcher
@@ -76,7 +76,7 @@ def _block(
     more = sum(outcome.report.omitted.total - outcome.report.omitted.similarity for outcome in outcomes)
     repeated = 0
     if len(scopes) > 1:
-        around = frame.costs[cut.counter] + frame.form.advisory_cost(cut.counter, len(offered) + more)
+        around = surround(frame, cut.counter, len(offered) + more)
         told_apart = _shared(outcomes, ask, room=budget - around, costs_of=frame.form.stored)
         ordered = _said_once(told_apart)
         repeated = len(told_apart) - len(ordered)
@@ -94,10 +94,13 @@ def _block(
     told = report(
         kept, counter=cut.counter, budget=cut.budget, remaining=len(ordered) + more + below, similarity=below
     )
+    smallest = told.smallest_omitted
+    if smallest is not None:
+        smallest += surround(frame, cut.counter, len(costs) + more)
     return Recalled(
         text=block.text,
         ids=ids,
-        report=told._replace(used=block.used),
+        report=told._replace(used=block.used, smallest_omitted=smallest),
         legs=tuple(dict.fromkeys(leg for outcome in outcomes for leg in outcome.legs)),
         is_cut=any(outcome.is_cut for outcome in outcomes),
         session=write_session((*sent, *ids)),

@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from foreword.embedded.child import Spec
 from foreword.embedded.environment import Environment
 from foreword.embedded.folder import Folder
-from foreword.embedded.readiness import Address
+from foreword.embedded.readiness import Address, model_serves
 
 _PYTHON = (sys.executable, "-P", "-m")
 """``-P``: a folder named ``worker`` where the caller stands must not be taken for ours."""
@@ -30,7 +31,10 @@ def parts(folder: Folder, environment: Environment, address: Address, workers: i
     shim = part("shim", "api_shim", told=environment.shim(address), stage=4, grace=20.0)
     beat = part("beat", "worker", "beat", told=environment.beat(), stage=3)
     # a process of its own, so that an embedder that hangs stops no write; it opens no seal
-    embed = part("embed", "worker", "embed", told=environment.beat(), stage=2, grace=30.0)
+    embed = replace(
+        part("embed", "worker", "embed", told=environment.beat(), stage=2, grace=30.0),
+        probe=partial(model_serves, environment.servers.database_url),
+    )
     return [
         *(
             part(f"worker-{number}", "worker", "run", told=environment.worker(), stage=2, grace=60.0)

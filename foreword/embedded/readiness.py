@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from foreword.embedded import atomic
 
 _TIMEOUT_S = 2.0
@@ -37,6 +39,16 @@ class Address:
             return False
         finally:
             connection.close()
+
+
+def model_serves(database_url: str) -> bool:
+    """Whether the ledger has a model, so that questions can be asked by meaning; asked as the owner."""
+    try:
+        with psycopg.connect(database_url, connect_timeout=2) as conn:
+            query = "SELECT 1 FROM embedding_models WHERE state = 'serving'"
+            return conn.execute(query).fetchone() is not None
+    except psycopg.Error:
+        return False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,6 +58,19 @@ def test_a_json_block_parses_and_costs_what_it_says(door: httpx.Client, counter:
     assert {0, 1, 2, 8} <= kept
 
 
+@pytest.mark.parametrize("form", ["markdown-prompt", "xml", "json"])
+def test_what_is_told_to_be_enough_is_enough(door: httpx.Client, form: str) -> None:
+    """``smallestOmitted`` of a block that holds nothing is the least budget with which it holds something."""
+    filed_all(door, "a", *(f"zebra number {n} " + "stripe " * n for n in range(5, 9)))
+    body = {"memoryRef": "a", "query": "zebra number", "format": form}
+    nothing = answer(door, RECALL, **body, tokenBudget=1)
+    enough = nothing["budget"]["smallestOmitted"]
+    assert (nothing["text"], nothing["entries"]) == ("", [])
+    assert answer(door, RECALL, **body, tokenBudget=enough - 1)["entries"] == []
+    found = answer(door, RECALL, **body, tokenBudget=enough)
+    assert (len(found["entries"]), found["budget"]["used"]) == (1, enough)
+
+
 def test_equal_recalls_are_equal_bytes(door: httpx.Client) -> None:
     """The same recall has the same bytes and tag, 304 for who has them, and markdown for who asks for it."""
     filed(door, "a", "zebra crossing")

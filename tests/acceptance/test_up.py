@@ -89,6 +89,13 @@ def _pids(ready: dict[str, Any]) -> list[int]:
     return found
 
 
+def test_what_is_ready_can_be_asked_by_meaning(running: Product) -> None:
+    """The first question to a product that says it is ready is not too early for its model."""
+    asked = {"memoryRef": REF, "query": "anything", "mode": "semantic"}
+    with _client(running.wait_ready()) as client:
+        assert client.post("/v1/memory/search", json=asked).status_code == 200
+
+
 def test_the_readiness_file_says_what_the_contract_says(running: Product) -> None:
     """Exactly the promised fields, private to its owner, every pid alive, every address usable."""
     ready = running.wait_ready()
