@@ -194,7 +194,8 @@ CREATE TABLE embedding_models (
 CREATE UNIQUE INDEX embedding_models_serving ON embedding_models (state) WHERE state = 'serving';
 
 ALTER TABLE entries ADD COLUMN turn integer;  -- place in its conversation, or in the scope without one
-CREATE INDEX entries_turn ON entries (tenant_id, scope_id, conversation, turn);
+CREATE INDEX entries_turn ON entries (tenant_id, scope_id, conversation, turn)
+    WHERE turn IS NOT NULL;  -- so that nothing else takes it for the sake of its first columns
 ALTER TABLE scopes ADD COLUMN documents bigint NOT NULL DEFAULT 0;    -- entries with postings
 ALTER TABLE scopes ADD COLUMN terms bigint NOT NULL DEFAULT 0;        -- their lengths together
 ALTER TABLE scopes ADD COLUMN in_graph boolean NOT NULL DEFAULT false;  -- too large for exact scans

@@ -96,6 +96,12 @@ SHIM = [
 
 NEWEST = {"limit": 256, "room": 4096, "tokens": None, "now": NOW}
 SIFT = {"limit": MOST_ROWS, "most": MOST_LOOKED_AT, "whole": False, "now": NOW}
+WAITING = """
+    INSERT INTO scopes (tenant_id, memory_ref) VALUES ({t}, 'big');
+    INSERT INTO inbox (tenant_id, scope_id, seq, id, sealed, accepted_at)
+        SELECT {t}, scope_id, i, 'w' || i, '', now() FROM scopes, generate_series(1, {n}) i
+        WHERE tenant_id = {t}
+"""
 DRAFTS = """
     SELECT scope_id, seq, id, 'some text that matters' AS content, '{a,b}'::text[] AS tags, 'fact' AS kind,
            1 AS confidence, false AS pinned, '{}'::json AS metadata, '[]'::json AS links,
@@ -217,11 +223,40 @@ def test_the_workers_statements_use_their_index(
     assert sum(use.indexes.values()) <= most, use.indexes
 
 
-def test_filing_touches_what_it_files(worker: psycopg.Connection[Any], newcomer: int) -> None:
-    """A batch is filed without scanning its scope or the inbox, whatever the planner thinks of them."""
-    use = _use(worker, newcomer, _query("ledger", "file"), _change(worker, newcomer, DRAFTS, 256))
+@pytest.mark.parametrize(("name", "most"), [("claim", 1_200), ("file", 3_000), ("newest", 1_000)])
+def test_filing_touches_what_it_files(
+    worker: psycopg.Connection[Any], newcomer: int, name: str, most: int
+) -> None:
+    """A batch is filed and shown without a scan of its scope or the inbox, whatever the planner thinks."""
+    given = _change(worker, newcomer, DRAFTS, 256) | NEWEST | {"limit": 256, "whole": [True]}
+    use = _use(worker, newcomer, _query("ledger", name), given)
     assert use.scanned == set()
-    assert sum(use.indexes.values()) <= 2_500, use.indexes
+    assert sum(use.indexes.values()) <= most, use.indexes
+
+
+def test_filing_needs_no_statistics(services: Services) -> None:
+    """In a ledger that was never analysed the eighth batch of a memory reads no more than the first may."""
+    with psycopg.connect(services.owner_url, autocommit=True) as conn:
+        conn.execute("CREATE DATABASE unplanned")
+    owner = make_conninfo(services.owner_url, dbname="unplanned")
+    kept = services.credentials
+    migrate(owner, shim_password=kept.shim_password, worker_password=kept.worker_password)
+    tenant = ensure_tenant(owner, "first")
+    with psycopg.connect(owner, autocommit=True) as conn:
+        conn.execute(MODEL.encode())
+        for statement in WAITING.format(t=tenant, n=8 * 256).split(";\n"):
+            conn.execute(statement.encode())
+    with psycopg.connect(make_conninfo(services.worker_url, dbname="unplanned")) as conn:
+        for _ in range(8):
+            given = _change(conn, tenant, DRAFTS, 256)
+            with conn.transaction():
+                _set_tenant(conn, tenant)
+                before = Use(conn)
+                conn.execute(_query("ledger", "file").encode(), given, prepare=True)
+                used = Used(before, Use(conn))
+    assert sum(used.indexes.values()) <= 3_000, used.indexes
+    with psycopg.connect(services.owner_url, autocommit=True) as conn:
+        conn.execute("DROP DATABASE unplanned WITH (FORCE)")
 
 
 @pytest.mark.parametrize(

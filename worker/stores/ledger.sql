@@ -9,7 +9,12 @@ SELECT secret_id, sealed FROM secrets WHERE tenant_id = current_tenant() ORDER B
 
 -- name: claim
 SELECT i.scope_id, s.memory_ref, i.seq, i.id, i.sealed, i.accepted_at
-FROM inbox i JOIN scopes s USING (tenant_id, scope_id)
+FROM inbox i
+CROSS JOIN LATERAL (  -- its scope, by order: see newest
+    SELECT memory_ref FROM scopes
+    WHERE tenant_id = current_tenant() AND scope_id >= i.scope_id
+    ORDER BY scope_id
+    LIMIT 1) s
 WHERE i.tenant_id = current_tenant() AND i.failed_at IS NULL
 ORDER BY i.seq
 LIMIT %(limit)s
@@ -115,9 +120,11 @@ CROSS JOIN LATERAL (
     WINDOW newer AS (ORDER BY seq DESC ROWS UNBOUNDED PRECEDING)
 ) placed
 CROSS JOIN LATERAL (
+    -- the row of this seq, asked for by order: only one index has that, whatever the planner thinks of the scope
     SELECT * FROM entries
-    WHERE tenant_id = current_tenant() AND scope_id = wanted.scope_id AND seq = placed.seq AND NOT superseded
-    OFFSET 0) e
+    WHERE tenant_id = current_tenant() AND scope_id = wanted.scope_id AND seq >= placed.seq AND NOT superseded
+    ORDER BY seq
+    LIMIT 1) e
 WHERE placed.before < %(room)s OR wanted.whole AND (%(tokens)s::bigint IS NULL OR placed.spent <= %(tokens)s)
 ORDER BY e.seq DESC
 
