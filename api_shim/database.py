@@ -1,6 +1,7 @@
 """The ledger as the shim reaches it: one tenant a transaction, one round trip where the statements allow."""
 
 import asyncio
+import select
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -69,7 +70,7 @@ class Database:
             max_size=size,
             timeout=2,
             reconnect_timeout=2,  # then demand tries again, at once and not after a backoff
-            check=AsyncConnectionPool.check_connection,
+            check=_still_open,
             kwargs={
                 "autocommit": True,  # a pipeline up to its end is one transaction, without BEGIN and COMMIT
                 "row_factory": dict_row,
@@ -140,6 +141,17 @@ class Database:
             if isinstance(error, psycopg.Error) and error.sqlstate in DOMAIN_STATES:
                 raise
             raise Unavailable("The ledger is not available.") from error
+
+
+async def _still_open(conn: Connection) -> None:
+    """Raises for a lost connection, at the cost of a system call for one that is not.
+
+    A server says nothing unasked until it says goodbye, so only who has something to say is asked back.
+    """
+    socket = select.poll()
+    socket.register(conn.fileno(), select.POLLIN)
+    if socket.poll(0):
+        await AsyncConnectionPool.check_connection(conn)
 
 
 async def _begin(conn: Connection, tenant: int, local: Mapping[str, str]) -> None:

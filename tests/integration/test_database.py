@@ -47,3 +47,12 @@ def test_a_tenant_does_not_outlive_an_error(rig: Rig, database: Database) -> Non
         rig.run(database.search(7, b"SELECT 1 / 0", {}, local={"work_mem": "2MB"}))
     assert rig.run(left(database)) == before
     assert rig.run(database.search(8, SET, {}))[0]["tenant"] == "8"
+
+
+def test_a_connection_that_was_ended_is_not_asked(rig: Rig, database: Database) -> None:
+    """A server that ends an idle connection costs the next question nothing."""
+    (row,) = rig.run(database.search(7, b"SELECT pg_backend_pid() AS pid", {}))
+    with psycopg.connect(rig.services.owner_url) as owner:
+        owner.execute("SELECT pg_terminate_backend(%s, 5000)", [row["pid"]])
+    (after,) = rig.run(database.search(7, b"SELECT pg_backend_pid() AS pid", {}))
+    assert after["pid"] != row["pid"]
