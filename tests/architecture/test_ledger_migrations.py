@@ -55,6 +55,11 @@ def test_schema_and_migrations_meet(fresh: Fresh) -> None:
     assert [part for part, rows in found[0].items() if not rows] == []
 
 
+def test_migrations_are_numbered_one_by_one() -> None:
+    """No two have one number, and none is left out: the order is what was meant."""
+    assert [name[:5] for name in migrations()] == [f"{n:04}_" for n in range(1, len(migrations()) + 1)]
+
+
 def test_migrating_again_changes_nothing(services: Services, fresh: Fresh) -> None:
     """A second migrate applies nothing and leaves every definition and grant as it was."""
     url = fresh("again")
