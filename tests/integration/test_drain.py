@@ -1,7 +1,6 @@
 """The drain: each Draft is filed once, a poisonous one fails alone, and no tenant waits for another's."""
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,25 +20,6 @@ from worker.upkeep.expire import expire
 from worker.upkeep.retry import retry
 from worker.upkeep.sweep import sweep
 from worker.write import drain
-
-
-@pytest.fixture
-def tenant(rig: Rig) -> int:
-    """A tenant of its own for each test."""
-    return rig.tenant()
-
-
-@pytest.fixture(scope="module")
-def parts(rig: Rig) -> Parts:
-    """A worker."""
-    return rig.parts()
-
-
-@pytest.fixture(scope="module")
-def owner(rig: Rig) -> Iterator[psycopg.Connection[Any]]:
-    """The owner's connection, to look and to spoil."""
-    with psycopg.connect(rig.services.owner_url, autocommit=True) as conn:
-        yield conn
 
 
 def draft(scope: Scope, name: str, content: str = "a plain note", **given: Any) -> Draft:

@@ -2,12 +2,10 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
-import psycopg
 import pytest
 
 from foreword.errors import Conflict
@@ -21,32 +19,6 @@ from worker.write import drain
 
 VALUE = 'c4nary "value"+1/é'
 """What a run resolves: nothing about its shape tells that it is a secret."""
-
-
-@pytest.fixture
-def tenant(rig: Rig) -> int:
-    """A tenant of its own for each test."""
-    return rig.tenant()
-
-
-@pytest.fixture(scope="module")
-def parts(rig: Rig) -> Parts:
-    """A worker."""
-    return rig.parts()
-
-
-@pytest.fixture(scope="module")
-def owner(rig: Rig) -> Iterator[psycopg.Connection[Any]]:
-    """The owner's connection, to look."""
-    with psycopg.connect(rig.services.owner_url, autocommit=True) as conn:
-        yield conn
-
-
-@pytest.fixture(scope="module")
-def shim(rig: Rig) -> Iterator[psycopg.Connection[Any]]:
-    """A connection with the rights of the shim."""
-    with psycopg.connect(rig.services.shim_url, autocommit=True) as conn:
-        yield conn
 
 
 def test_a_run_of_another_tenant_is_none(rig: Rig, tenant: int, parts: Parts, shim: Any, owner: Any) -> None:

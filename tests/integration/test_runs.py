@@ -1,7 +1,6 @@
 """Runs: each entry one writes is told to it, once and in order."""
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,32 +12,6 @@ from tests.integration.running import as_tenant, begin, draft, events
 from worker.parts import Parts
 from worker.stores.ledger import Filing
 from worker.write import drain
-
-
-@pytest.fixture
-def tenant(rig: Rig) -> int:
-    """A tenant of its own for each test."""
-    return rig.tenant()
-
-
-@pytest.fixture(scope="module")
-def parts(rig: Rig) -> Parts:
-    """A worker."""
-    return rig.parts()
-
-
-@pytest.fixture(scope="module")
-def owner(rig: Rig) -> Iterator[psycopg.Connection[Any]]:
-    """The owner's connection, to look."""
-    with psycopg.connect(rig.services.owner_url, autocommit=True) as conn:
-        yield conn
-
-
-@pytest.fixture(scope="module")
-def shim(rig: Rig) -> Iterator[psycopg.Connection[Any]]:
-    """A connection with the rights of the shim."""
-    with psycopg.connect(rig.services.shim_url, autocommit=True) as conn:
-        yield conn
 
 
 def test_each_entry_is_told_to_its_run(rig: Rig, tenant: int, parts: Parts, shim: Any, owner: Any) -> None:
