@@ -10,6 +10,8 @@ BEGIN
             EXECUTE format('CREATE ROLE %I LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS', name);
         END IF;
         EXECUTE format('ALTER ROLE %I SET statement_timeout = %L', name, '15s');
+        -- statements are short and the planner's guess of their cost is not: compiling them would take longer
+        EXECUTE format('ALTER ROLE %I SET jit = off', name);
         EXECUTE format('ALTER ROLE %I SET idle_in_transaction_session_timeout = %L', name, '15s');
         IF current_setting('server_version_num')::integer >= 170000 THEN
             EXECUTE format('ALTER ROLE %I SET transaction_timeout = %L', name, '25s');

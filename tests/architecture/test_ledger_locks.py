@@ -170,6 +170,12 @@ def test_the_roles_are_bound_and_own_nothing(owner: psycopg.Connection[Any]) -> 
         assert (owned, member) == ((0,), (0,))
 
 
+def test_statements_are_bounded_and_never_compiled(restricted: psycopg.Connection[Any]) -> None:
+    """What a role runs ends after 15 seconds, and no guess of its cost makes PostgreSQL compile it first."""
+    assert restricted.execute("SHOW statement_timeout").fetchone() == ("15s",)
+    assert restricted.execute("SHOW jit").fetchone() == ("off",)
+
+
 def test_definers_are_few_and_fixed(owner: psycopg.Connection[Any]) -> None:
     """Only the known functions see across tenants, each with a fixed search path, none for everybody."""
     definers = owner.execute(
