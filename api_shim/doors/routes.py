@@ -9,7 +9,7 @@ from api_shim.capabilities import Capabilities
 from api_shim.doors import entries, memory, operations, relevance, secrets, service
 from api_shim.doors.guard import Endpoint, Handler, OpenHandler, guarded, opened
 from api_shim.doors.openapi import document
-from api_shim.doors.openwop import agents, runs, seams, stream
+from api_shim.doors.openwop import agents, runs, seams, stream, workflows
 from api_shim.doors.openwop import operations as described
 from api_shim.doors.operations import Operation
 from api_shim.parts import Parts
@@ -96,8 +96,9 @@ RUNS: tuple[Guarded, ...] = (
     Guarded("GET", "/v1/runs/{runId}/events/poll", "read", stream.poll_events, described.POLL),
     Guarded("POST", "/v1/runs/{runId}:fork", "write", runs.fork_run, described.FORK),
     Guarded("GET", "/v1/agents", "read", agents.list_agents, described.AGENTS),
+    Guarded("GET", "/v1/workflows/{workflowId}", "read", workflows.get_workflow, described.WORKFLOW),
 )
-"""OpenWOP's runs and agents: mounted where ``FOREWORD_OPENWOP_RUNS`` says so."""
+"""OpenWOP's runs, agents and workflows: mounted where ``FOREWORD_OPENWOP_RUNS`` says so."""
 
 SEAMS: tuple[Guarded, ...] = (Guarded("POST", "/v1/test/memory/seed", "write", seams.seed, described.SEED),)
 """OpenWOP's test seams, of features that there are: mounted where ``FOREWORD_OPENWOP_SEAMS`` says so."""

@@ -76,6 +76,24 @@ def test_the_client_forks(host: Host, host_url: str) -> None:
     assert again == [event.eventId for event in sdk.runs_events(run_id)]
 
 
+def test_the_client_reads_manifests(host: Host, host_url: str) -> None:
+    """Every advertised fixture has one, with the inputs a run of it reads; what is not there is not found."""
+    sdk = client(host.tenant, host_url)
+    fixtures = host.door.get("/.well-known/openwop").json()["fixtures"]
+    for workflow_id in fixtures:
+        told = sdk.workflows_get(workflow_id)
+        assert told["workflowId"] == workflow_id
+        assert [node["typeId"] for node in told["nodes"]] == ["core.identity"]
+    budgeted = sdk.workflows_get(f"{PREFIX}injection-budget")
+    assert budgeted["nodes"][0]["config"] == {"memoryAction": "list-budgeted"}
+    least = budgeted["inputs"]["tokenBudget"]["minimum"]
+    body = {"workflowId": budgeted["workflowId"], "inputs": {"tokenBudget": least - 1}}
+    assert host.door.post("/v1/runs", json=body).status_code == 400
+    with pytest.raises(WopError) as missing:
+        sdk.workflows_get("conformance-nothing")
+    assert missing.value.status == 404
+
+
 def test_the_client_meets_agents_and_errors(host: Host, host_url: str) -> None:
     """It reads the inventory, and an error as one of the protocol's."""
     sdk = client(host.tenant, host_url)

@@ -30,7 +30,12 @@ ASKED_BY_FLOW = {
     "POST /v1/runs",
 }
 """Doors that the examination takes to store, and then looks at what the other side sees of it."""
-OF_NO_MEMORY = {"GET /v1/seal-key", "POST /v1/memory/import", "GET /v1/agents"}
+OF_NO_MEMORY = {
+    "GET /v1/seal-key",
+    "POST /v1/memory/import",
+    "GET /v1/agents",
+    "GET /v1/workflows/{workflowId}",
+}
 """One public key; a write into one's own tenant like any other; a list that is the same to all."""
 
 

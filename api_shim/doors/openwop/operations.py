@@ -168,6 +168,26 @@ AGENTS = Operation(
     summary="Who runs here, and what of their memory this host lacks",
     gives={200: _gives("The inventory", record({"total": schemas.COUNT, "agents": listed(_AGENT)}))},
 )
+WORKFLOW = Operation(
+    id="getWorkflow",
+    summary="What a workflow is made of, and the inputs it reads",
+    part={"name": "workflowId", "in": "path", "required": True, "schema": _TEXT},
+    gives={
+        200: _gives(
+            "The manifest",
+            record(
+                {
+                    "workflowId": _WORKFLOW,
+                    "version": _TEXT,
+                    "nodes": listed(record({"id": _TEXT, "typeId": _TEXT, "config": _OBJECT})),
+                    "edges": listed(_OBJECT),
+                    "inputs": _OBJECT,
+                }
+            ),
+        )
+    },
+    fails=(404,),
+)
 SEED = Operation(
     id="seedMemory",
     summary="Test seam: entries under given ids, readable when this answers",
