@@ -65,7 +65,7 @@ class Reader:
         if page is None:
             page = await self._from_ledger(scope, options, ask, now, cold=glance.cold)
         answer = listing(scope, options.filters, page)
-        if sight is not None:
+        if sight is not None and not glance.cold:
             self.memo.keep(scope, options, sight, glance.steady, answer)
         return answer
 

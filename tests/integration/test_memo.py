@@ -13,6 +13,7 @@ from api_shim.read import Reader
 from api_shim.sources.recent import recent
 from foreword import instant
 from foreword.draft import Draft
+from foreword.keys import view_keys
 from foreword.page import empty
 from foreword.scope import Scope
 from tests.integration.rig import Rig
@@ -232,6 +233,20 @@ def test_what_the_window_cannot_hold_is_remembered(rig: Rig) -> None:
     assert sight is not None
     assert played.memo.recall(played.scope, options_of(question, played.scope), sight, played.now) == first
     assert asked == []
+
+
+def test_a_lost_window_is_asked_for_until_it_is_back(rig: Rig) -> None:
+    """Behind a head whose window is gone nothing is remembered: one request for a rebuild may be lost."""
+    played = Played(rig)
+    asked: list[Scope] = []
+    played.reader = replace(played.reader, rebuild=asked.append)
+    assert rebuild(played.scope, rig.ledger, rig.hot_view(head_entries=1, head_bytes=600), played.now)
+    keys = view_keys(played.scope)
+    rig.valkey.delete(keys.order, keys.rows)
+    question: dict[str, object] = {"limit": 4}
+    for _ in range(3):
+        assert played.ask(question) == played.truth(question)
+    assert asked == [played.scope] * 3
 
 
 def test_no_tenant_meets_another_s_answer(played: Played) -> None:
