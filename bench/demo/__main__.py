@@ -21,10 +21,13 @@ from foreword.errors import ForewordError
 from foreword.ledger import api_keys, tenants
 
 BUDGET = 1024
+QUESTION = "When does the office open?"
+ROOM = 150
 READS = 1000
 
 _BATCH = 40
 _FILED_LIMIT_S = 60.0
+_EMBEDDED_LIMIT_S = 60.0
 
 WELCOME = """\
 [bold]Foreword[/] keeps what an agent should remember and answers "what fits in N tokens?" without ever
@@ -82,6 +85,7 @@ def _show(screen: Screen, folder: Path) -> None:
         _budgets(screen, client, position)
         _redacted(screen, client, planted)
         _stranger(screen, product)
+        _recalled(screen, client)
         _latency(screen, product)
         screen.console.print("\nStopping ...", style="dim")
 
@@ -189,9 +193,31 @@ def _stranger(screen: Screen, product: Product) -> None:
     screen.say("no entries, nothing left out: for them this memory does not exist")
 
 
-def _latency(screen: Screen, product: Product) -> None:
+def _recalled(screen: Screen, client: Client) -> None:
+    """A block that is ready for a prompt, once there are vectors; it is counted again here, frame and all."""
     screen.step(
         6,
+        "What bears on a question",
+        f"{QUESTION!r}, answered with a block for a prompt, found by meaning and by words;\n"
+        f"of two that speak of the same the newer goes first. At most {ROOM} tokens with its frame.\n"
+        "The model that knows what is near in meaning runs here, offline.",
+    )
+    deadline = time.monotonic() + _EMBEDDED_LIMIT_S
+    while not client.search(MEMORY, QUESTION, mode="semantic", top_k=1).entries:
+        if time.monotonic() > deadline:
+            raise DemoFailed(f"Nothing could be found by meaning after {_EMBEDDED_LIMIT_S:.0f} s.")
+        time.sleep(0.1)
+    block = client.recall(MEMORY, QUESTION, token_budget=ROOM)
+    used = counter("o200k_base").count(block.text)
+    if not block.entries or used != block.budget.used or used > ROOM:
+        raise DemoFailed(f"The block says {block.budget.used} tokens and holds {used} of {ROOM}.")
+    screen.quote(block.text)
+    screen.say(f"{used} tokens, counted again here: exactly what the answer says")
+
+
+def _latency(screen: Screen, product: Product) -> None:
+    screen.step(
+        7,
         f"{READS:,} reads",
         f"The newest within {BUDGET:,} tokens, over HTTP, one after the other on one connection.",
     )

@@ -81,6 +81,11 @@ class Screen:
         for entry in entries:
             self.console.print(Text("  "), shown(entry.content), sep="", highlight=False)
 
+    def quote(self, text: str) -> None:
+        """A text line by line, set in."""
+        for line in text.splitlines():
+            self.console.print(Text("  "), shown(line), sep="", highlight=False)
+
     def latencies(self, seconds: Sequence[float]) -> None:
         """A histogram from the fastest to the 99th percentile, and the numbers."""
         taken = tuple(seconds)
