@@ -238,13 +238,17 @@ def block_of(contents: list[str], omitted: int | None = None) -> str:
     return f"<memory>\n{HEADINGS['recall']}{''.join(rows)}{advisory}</memory>\n"
 
 
-@given(
+any_cut = given(
     st.lists(hostile.texts, max_size=6),
     names,
     st.integers(1, 120),
     st.integers(1, 5),
     st.none() | st.integers(0, 999),
 )
+"""Contents of a ready block, what it is cut to, and what it says was left out before."""
+
+
+@any_cut
 def test_a_ready_block_is_cut_to_whole_rows(
     contents: list[str], name: str, max_tokens: int, max_entries: int, omitted: int | None
 ) -> None:
@@ -264,13 +268,7 @@ def test_a_ready_block_is_cut_to_whole_rows(
     assert budget.apply_to_text(cut) == cut
 
 
-@given(
-    st.lists(hostile.texts, max_size=6),
-    names,
-    st.integers(1, 120),
-    st.integers(1, 5),
-    st.none() | st.integers(0, 999),
-)
+@any_cut
 def test_a_ready_json_block_is_cut_to_whole_rows(
     contents: list[str], name: str, max_tokens: int, max_entries: int, omitted: int | None
 ) -> None:
